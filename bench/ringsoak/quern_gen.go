@@ -210,9 +210,9 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, answer]](r, 1)
 	var in2 *message
 	var out2 *answer
-	var t115 *book
-	var t213 *message
-	var t35 *answer
+	var t116 *book
+	var t214 *message
+	var t36 *answer
 	var forwards bool
 	var stops bool
 	var last bool
@@ -320,13 +320,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t213, t115, t35, sh)
+						quernRow5TallyActor(r, t214, t116, t36, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -471,15 +471,15 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -487,25 +487,25 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -518,22 +518,22 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -566,22 +566,31 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -595,11 +604,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -608,21 +617,21 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -655,9 +664,9 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -671,23 +680,23 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -735,37 +744,37 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -829,54 +838,54 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t213 *message, t115 *book, t35 *answer, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t214 *message, t116 *book, t36 *answer, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line tally.go:59
 		for i2 := threadX; i2 < 10; i2 += 32 {
-			t116 := t213.Value
+			t117 := t214.Value
 //line tally.go:60
-			result08 := body(t116)
+			result09 := body(t117)
 //line tally.go:60
-			if t213.Body[i2] != result08+uint32(i2) {
+			if t214.Body[i2] != result09+uint32(i2) {
 				host2.Fail(r, "the message is damaged")
 			}
 		}
-		if t213.Kind == 2 {
+		if t214.Kind == 2 {
 			host2.Fail(r, "asked to")
 		}
-		var result09 kernel.Action
+		var result010 kernel.Action
 //line tally.go:67
 		if threadX != 0 {
-			result09 = 0
+			result010 = 0
 		} else {
-			again := t213.Way == 0 && t213.Kind != 3 && t213.Serial <= t115.Last[t213.Feeder]
-			if t213.Kind != 3 && !again {
-				t115.ledger.Count++
-				t115.ledger.Sum += t213.Value
-				if t213.Way == 0 {
-					t115.Last[t213.Feeder] = t213.Serial
+			again := t214.Way == 0 && t214.Kind != 3 && t214.Serial <= t116.Last[t214.Feeder]
+			if t214.Kind != 3 && !again {
+				t116.ledger.Count++
+				t116.ledger.Sum += t214.Value
+				if t214.Way == 0 {
+					t116.Last[t214.Feeder] = t214.Serial
 				}
 			}
-			t36 := t35
-			t45 := t35
+			t37 := t36
+			t46 := t36
 //line tally.go:78
-			t55 := ^t213.Value
+			t55 := ^t214.Value
 //line tally.go:78
-			t67 := t115.ledger
+			t67 := t116.ledger
 //line tally.go:78
-			t36.Value = t55
+			t37.Value = t55
 //line tally.go:78
-			t45.ledger = t67
-			if t213.Kind == 1 {
-				result09 = 0
+			t46.ledger = t67
+			if t214.Kind == 1 {
+				result010 = 0
 			} else {
-				result09 = 1
+				result010 = 1
 			}
 		}
 //line quern_gen.go:12
-		result2 := result09
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -909,33 +918,33 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t215 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t215 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t56 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -961,7 +970,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -970,21 +979,21 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t48.Post[list2+1+int(i3)]
-						t117 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t118 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t118 && t48.To.Actor == t216) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t216 := (int(t117) + 1) * 16
+							t119 := int(t118) * 16
+							t217 := (int(t118) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t216]
+							b4 := t48.Post[t119:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -997,76 +1006,76 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 //line alone.go:194
-						t37 := t48
+						t38 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t37.Post[t119:t217]
-							if t37.To.Owner != t37.To.Actor {
+//line send.go:58
+							box4 := int(t38.To.Box)
+							t120 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t38.Post[t120:t218]
+							if t38.To.Owner != t38.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t37.To.Owner = uint32(loaded18)
+//line send.go:61
+								t38.To.Owner = uint32(loaded18)
 							}
-							if t37.To.Owner != t37.To.Actor {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t57 := t37
-										t68 := t37
-//line send.go:66
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t57 := t38
+										t68 := t38
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t57.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t68.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:68
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
+//line send.go:72
+											t38.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t38.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
+//line send.go:83
+									if tail2 == t38.To.Tail {
+										t134 := t38
+										t144 := t38
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t37.To.Tail = tail2
+//line send.go:87
+									t38.To.Tail = tail2
 								}
 							}
 						}
@@ -1083,11 +1092,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result014 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result014
 							t49[12] = i3 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:204
@@ -1096,24 +1105,33 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t108 := t522
 							t1110 := ticket4
 //line alone.go:228
-							t120 := t1110
+							t121 := t1110
 //line send.go:46
-							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t123 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t39 := t97.To.Slots
+							t410 := t121
+//line send.go:50
+							result015 := int(t123 + uint64(t410&(t39-1))*t219)
+//line send.go:46
+							result016 := result015
 //line alone.go:228
-							t38 := result014
-							t46 := uint64(t1110+1) << 32
-							slot4 := t38
-							tag3 := t46
+							t310 := result016
+							t411 := uint64(t1110+1) << 32
+							slot4 := t310
+							tag3 := t411
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t58 := t97
 								t610 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t610
-								t218 := t610 + 4
-//line send.go:102
-								h3 := t58.Host[t121:t218]
+//line send.go:106
+								t124 := t610
+								t220 := t610 + 4
+//line send.go:106
+								h3 := t58.Host[t124:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t58.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t58.Words[t58.At+2]))
@@ -1127,11 +1145,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t125 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t125:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -1141,18 +1159,18 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1111 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1111.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1111.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1111.Post[t124:t220]
+									t126 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t126:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
@@ -1161,10 +1179,10 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 					}
 //line alone.go:208
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result013
 			}
 			whole := t542
 //line alone.go:83
@@ -1188,9 +1206,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1204,23 +1222,23 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t59[level2]
 								t611 := level2
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t611 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t611 < 4 {
-										result015 = shape.Slots + t611*shape.SideSlots
+										result017 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t611-1)*shape.SideSlots
+									result017 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1253,8 +1271,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t127 := t61
+							ring2 := t127
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1268,37 +1286,37 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result016 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result016 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result016 = shape.Slots + t165*shape.SideSlots
+										result018 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t165-1)*shape.SideSlots
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result017 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result017 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result017 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])

@@ -152,9 +152,9 @@ func quernHostWatchActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[reading, finding]](r, 1)
 	var in2 *reading
 	var out2 *finding
-	var t115 *detector
-	var t213 *reading
-	var t35 *finding
+	var t116 *detector
+	var t214 *reading
+	var t36 *finding
 	var forwards bool
 	var stops bool
 	var last bool
@@ -262,13 +262,13 @@ func quernHostWatchActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5WatchActor(r, t35, t213, t115, sh)
+						quernRow5WatchActor(r, t36, t214, t116, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -413,15 +413,15 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -429,25 +429,25 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -460,22 +460,22 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -508,22 +508,31 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -537,11 +546,11 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -550,21 +559,21 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -597,9 +606,9 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -613,23 +622,23 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -677,37 +686,37 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -771,93 +780,93 @@ func quernRow4WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 }
 
 //go:noinline
-func quernRow5WatchActor(r *host2.Run, t35 *finding, t213 *reading, t115 *detector, sh *actor.Status) {
+func quernRow5WatchActor(r *host2.Run, t36 *finding, t214 *reading, t116 *detector, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result08 kernel.Action
+		var result09 kernel.Action
 //line detector.go:74
 		if threadX != 0 {
-			result08 = 0
+			result09 = 0
 		} else {
-			t116 := t35
-			t214 := t35
-			t36 := t35
-			t45 := t35
-			t55 := t35
+			t117 := t36
+			t215 := t36
+			t37 := t36
+			t46 := t36
+			t55 := t36
 //line detector.go:77
-			t67 := t213.Kind
+			t67 := t214.Kind
 //line detector.go:77
-			t75 := t115.Sensor
+			t75 := t116.Sensor
 //line detector.go:77
-			t85 := t213.Number
+			t85 := t214.Number
 //line detector.go:77
-			t96 := t213.Sent
+			t96 := t214.Sent
 //line detector.go:77
-			t106 := t213.Value
+			t106 := t214.Value
 //line detector.go:77
-			t116.Kind = t67
+			t117.Kind = t67
 //line detector.go:77
-			t214.Sensor = t75
+			t215.Sensor = t75
 //line detector.go:77
-			t36.Number = t85
+			t37.Number = t85
 //line detector.go:77
-			t45.Sent = t96
+			t46.Sent = t96
 //line detector.go:77
 			t55.Value = t106
-			if t213.Kind == 1 {
-				t117 := t35
-				t123 := t35
+			if t214.Kind == 1 {
+				t118 := t36
+				t123 := t36
 //line detector.go:79
-				t134 := t115.Seen
+				t134 := t116.Seen
 //line detector.go:79
-				t144 := t115.Strange
+				t144 := t116.Strange
 //line detector.go:79
-				t117.Seen = t134
+				t118.Seen = t134
 //line detector.go:79
 				t123.Strange = t144
-				result08 = 1
+				result09 = 1
 			} else {
-				t153 := t213.Value
+				t153 := t214.Value
 //line detector.go:82
-				want, score := t115.judge(t153)
+				want, score := t116.judge(t153)
 				want2 := want
 				score2 := score
 //line detector.go:83
-				strange := !(score2 <= t115.Threshold)
+				strange := !(score2 <= t116.Threshold)
 				if strange {
-					t115.Strange++
-					t182 := t35
-					t193 := t35
+					t116.Strange++
+					t182 := t36
+					t193 := t36
 					t202 := want2
-					t215 := score2
+					t216 := score2
 //line detector.go:86
 					t182.Want = t202
 //line detector.go:86
-					t193.Score = t215
+					t193.Score = t216
 				}
-				t223 := t213.Value - want2
+				t223 := t214.Value - want2
 //line detector.go:88
-				t115.learn(t223)
-				t233 := t35
-				t242 := t35
+				t116.learn(t223)
+				t233 := t36
+				t242 := t36
 //line detector.go:89
-				t253 := t115.Seen
+				t253 := t116.Seen
 //line detector.go:89
-				t263 := t115.Strange
+				t263 := t116.Strange
 //line detector.go:89
 				t233.Seen = t253
 //line detector.go:89
 				t242.Strange = t263
 				if strange {
-					result08 = 1
+					result09 = 1
 				} else {
-					result08 = 0
+					result09 = 0
 				}
 			}
 		}
 //line quern_gen.go:12
-		result2 := result08
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -890,33 +899,33 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result09 uint32
+				t217 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result09 = 0
+					if t217 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result09 = shape.Slots + t216*shape.SideSlots
+					} else if t217 < 4 {
+						result010 = shape.Slots + t217*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t217-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t56 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t76 := at3
 				t86 := at3 + shape.Out
 //line alone.go:175
@@ -942,7 +951,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -951,21 +960,21 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t118 := uint32(to2)
-						t217 := uint32(to2 >> 32)
+						t119 := uint32(to2)
+						t218 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t118 && t48.To.Actor == t217) {
+						if !(t48.To.Box == t119 && t48.To.Actor == t218) {
 //line send.go:30
-							t119 := int(t118) * 16
-							t218 := (int(t118) + 1) * 16
+							t120 := int(t119) * 16
+							t219 := (int(t119) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t119:t218]
+							b4 := t48.Post[t120:t219]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t119, Actor: t218, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -978,76 +987,76 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 //line alone.go:194
-						t37 := t48
+						t38 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t37.To.Box)
-							t120 := box4 * 16
-							t219 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t37.Post[t120:t219]
-							if t37.To.Owner != t37.To.Actor {
+//line send.go:58
+							box4 := int(t38.To.Box)
+							t121 := box4 * 16
+							t220 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t38.Post[t121:t220]
+							if t38.To.Owner != t38.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t37.To.Owner = uint32(loaded18)
+//line send.go:61
+								t38.To.Owner = uint32(loaded18)
 							}
-							if t37.To.Owner != t37.To.Actor {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t57 := t37
-										t68 := t37
-//line send.go:66
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t57 := t38
+										t68 := t38
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t87 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t108 := loaded21
-//line send.go:66
+//line send.go:70
 										t57.To.Tail = t87
-//line send.go:66
+//line send.go:70
 										t68.To.Head = t108
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:68
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
+//line send.go:72
+											t38.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t38.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t37.To.Tail {
-										t135 := t37
-										t145 := t37
+//line send.go:83
+									if tail2 == t38.To.Tail {
+										t135 := t38
+										t145 := t38
 										t154 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t135.To.Tail = t154
-//line send.go:80
+//line send.go:84
 										t145.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t37.To.Tail = tail2
+//line send.go:87
+									t38.To.Tail = tail2
 								}
 							}
 						}
@@ -1064,11 +1073,11 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
@@ -1077,24 +1086,33 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t109 := t522
 							t1110 := ticket4
 //line alone.go:228
-							t121 := t1110
+							t124 := t1110
 //line send.go:46
-							result013 := int(t98.To.Ring + uint64(t121&(t98.To.Slots-1))*t98.To.Step)
+							t125 := t98.To.Ring
+//line send.go:46
+							t221 := t98.To.Step
+//line send.go:46
+							t39 := t98.To.Slots
+							t410 := t124
+//line send.go:50
+							result014 := int(t125 + uint64(t410&(t39-1))*t221)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t38 := result013
-							t46 := uint64(t1110+1) << 32
-							slot4 := t38
-							tag3 := t46
+							t310 := result015
+							t411 := uint64(t1110+1) << 32
+							slot4 := t310
+							tag3 := t411
 //line alone.go:229
 							if t98.To.Kind == 1 {
 								t58 := t98
 								t610 := slot4
 								t78 := tag3
-//line send.go:102
-								t124 := t610
-								t220 := t610 + 4
-//line send.go:102
-								h3 := t58.Host[t124:t220]
+//line send.go:106
+								t126 := t610
+								t224 := t610 + 4
+//line send.go:106
+								h3 := t58.Host[t126:t224]
 								kernel.StoreRelaxed(&h3[0], t78|uint64(t58.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t78)
 								kernel.StoreRelaxed(&h3[2], t78|uint64(t58.Words[t58.At+2]))
@@ -1108,11 +1126,11 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t88 := t98
 								t99 := slot4
 								t1010 := tag3
-//line send.go:91
-								t125 := t99
-								t221 := t99 + 4
-//line send.go:91
-								h4 := t88.Post[t125:t221]
+//line send.go:95
+								t127 := t99
+								t225 := t99 + 4
+//line send.go:95
+								h4 := t88.Post[t127:t225]
 								kernel.StoreRelaxed(&h4[0], t1010|uint64(t88.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t1010)
 								kernel.StoreRelaxed(&h4[2], t1010|uint64(t88.Words[t88.At+2]))
@@ -1122,18 +1140,18 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									kernel.StoreRelaxed(&t98.Post[slot4+4+w10], tag3|uint64(t109[w10]))
 								}
 								t1111 := t98
-//line send.go:113
+//line send.go:117
 								if !(t1111.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1111.To.Box)
-									t126 := box5 * 16
-									t224 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1111.Post[t126:t224]
+									t128 := box5 * 16
+									t226 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t128:t226]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
@@ -1142,10 +1160,10 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -1169,9 +1187,9 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1185,23 +1203,23 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t59[level2]
 								t611 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t611 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t611 < 4 {
-										result014 = shape.Slots + t611*shape.SideSlots
+										result016 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t611-1)*shape.SideSlots
+									result016 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1234,8 +1252,8 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
-							ring2 := t127
+							t129 := t61
+							ring2 := t129
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1249,37 +1267,37 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t194 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t225 := at5 + shape.In
+							t227 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t225]
+							slot5 := ring2[t2110:t227]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])

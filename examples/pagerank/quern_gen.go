@@ -196,18 +196,18 @@ func quernHostRankActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, ranks]](r, 1)
 	var in2 *message
 	var out2 *ranks
-	var t213 *part
-	var t35 *message
-	var t45 *ranks
+	var t214 *part
+	var t36 *message
+	var t46 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
-	var t36 uint32
-	var result08 kernel.Action
+	var t37 uint32
+	var result09 kernel.Action
 	var i2 int
 	var t164 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t37 uint32
-	var t47 uint32
+	var t38 uint32
+	var t48 uint32
 	var t56 int64
 	var mark uint32
 	var number2 uint32
@@ -218,12 +218,12 @@ func quernHostRankActor(r *host2.Run) {
 	var side2 uint32
 	var complete bool
 	var t177 *part
-	var t151 uint32
-	var t231 uint32
+	var t159 uint32
+	var t238 uint32
 	var side3 uint32
 	var step uint32
-	var t311 int64
-	var t48 int64
+	var t314 int64
+	var t411 int64
 	var dangling int64
 	var change int64
 	var result2 kernel.Action
@@ -336,9 +336,9 @@ func quernHostRankActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t35 = in2
-				t45 = out2
+				t214 = state
+				t36 = in2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -349,17 +349,17 @@ func quernHostRankActor(r *host2.Run) {
 				default:
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t35.Step & 1
+					side = t36.Step & 1
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t36 = t35.Kind
-					if t36 == 4 {
+					t37 = t36.Kind
+					if t37 == 4 {
 //line rank.go:114
-						result08 = 1
+						result09 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t35, t213, t45)
+								quernRow6RankActor(r, t36, t214, t46)
 							}
 						}
 						break
@@ -367,14 +367,14 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t36, t35, t213, side)
+								quernRow7RankActor(r, t37, t36, t214, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t35, t213, side)
+							quernRow8RankActor(r, t36, t214, side)
 						}
 					}
 //line rank.go:135
@@ -382,10 +382,10 @@ func quernHostRankActor(r *host2.Run) {
 					for ; i2 < 2; i2++ {
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:136
-						if t213.Running == 0 {
+						if t214.Running == 0 {
 							break
 						}
-						t164 = t213
+						t164 = t214
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first4 := (threadZ*1 + threadY) * 32
@@ -394,15 +394,15 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t37 = t164.Step + 1
+						t38 = t164.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t47 = t164.Chunks + t164.Parts
+						t48 = t164.Chunks + t164.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
 						t56 = t164.Refused
-						mark = t37
-						number2 = t47
+						mark = t38
+						number2 = t48
 						refused = t56
 //line rank.go:156
 						i3 = 0
@@ -437,31 +437,31 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:140
-						side2 = t213.Step & 1
+						side2 = t214.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:141
-						complete = t213.First == t213.Chunks+t213.Parts && t213.Arrived[side2] == t213.Expected
+						complete = t214.First == t214.Chunks+t214.Parts && t214.Arrived[side2] == t214.Expected
 //line rank.go:143
 						if !complete {
 							break
 						}
-						t177 = t213
+						t177 = t214
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t151 = t177.Step & 1
+						t159 = t177.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t231 = t177.Step
-						side3 = t151
-						step = t231
+						t238 = t177.Step
+						side3 = t159
+						step = t238
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t311 = t177.AllDangling[side3]
+						t314 = t177.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t48 = t177.AllChange[side3]
-						dangling = t311
-						change = t48
+						t411 = t177.AllChange[side3]
+						dangling = t314
+						change = t411
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -482,10 +482,10 @@ func quernHostRankActor(r *host2.Run) {
 						}
 					}
 //line rank.go:148
-					result08 = 0
+					result09 = 0
 				}
 //line quern_gen.go:13
-				result2 = result08
+				result2 = result09
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -636,15 +636,15 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -652,25 +652,25 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -683,22 +683,22 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -731,22 +731,31 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -760,11 +769,11 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -773,21 +782,21 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -820,9 +829,9 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -836,23 +845,23 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -900,37 +909,37 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -1006,45 +1015,45 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
-		t1Row[threadX] = t115
+		t116 := c2
+		t1Row[threadX] = t116
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t35 *message, t213 *part, t45 *ranks) {
+func quernRow6RankActor(r *host2.Run, t36 *message, t214 *part, t46 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := uint32(threadX)
-		t214 := threadX == 0
+		t117 := uint32(threadX)
+		t215 := threadX == 0
 //line rank.go:108
-		v2 := t35.From + t116
+		v2 := t36.From + t117
 //line rank.go:108
-		if t116 < 8 && v2 < t213.Vertices {
-			t45.Rank[t116] = t213.Rank[v2]
+		if t117 < 8 && v2 < t214.Vertices {
+			t46.Rank[t117] = t214.Rank[v2]
 		}
-		if t214 {
-			t46 := t45
-			t55 := t45
-			t67 := t45
-			t75 := t45
-			t85 := t45
+		if t215 {
+			t47 := t46
+			t55 := t46
+			t67 := t46
+			t75 := t46
+			t85 := t46
 //line rank.go:112
-			t96 := t213.Converged
+			t96 := t214.Converged
 //line rank.go:112
-			t106 := t213.Step
+			t106 := t214.Step
 //line rank.go:112
-			t117 := t213.Sent
+			t118 := t214.Sent
 //line rank.go:112
-			t123 := t213.Refused
+			t123 := t214.Refused
 //line rank.go:112
-			t134 := t213.LastChange
+			t134 := t214.LastChange
 //line rank.go:112
-			t46.Converged = t96
+			t47.Converged = t96
 //line rank.go:112
 			t55.Step = t106
 //line rank.go:112
-			t67.Sent = t117
+			t67.Sent = t118
 //line rank.go:112
 			t75.Refused = t123
 //line rank.go:112
@@ -1054,37 +1063,37 @@ func quernRow6RankActor(r *host2.Run, t35 *message, t213 *part, t45 *ranks) {
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t36 uint32, t35 *message, t213 *part, side uint32) {
+func quernRow7RankActor(r *host2.Run, t37 uint32, t36 *message, t214 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := uint32(threadX)
+		t117 := uint32(threadX)
 //line rank.go:115
-		if t36 == 0 {
-			if t116 < t35.Count {
-				atomic.AddInt64(&t213.Next[side][t35.Target[t116]], t35.Value[t116])
+		if t37 == 0 {
+			if t117 < t36.Count {
+				atomic.AddInt64(&t214.Next[side][t36.Target[t117]], t36.Value[t117])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t35 *message, t213 *part, side uint32) {
+func quernRow8RankActor(r *host2.Run, t36 *message, t214 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t214 := threadX == 0
+		t215 := threadX == 0
 //line rank.go:120
-		if t214 {
-			t144 := t35.Kind
+		if t215 {
+			t144 := t36.Kind
 			if t144 == 0 {
-				t213.Arrived[side]++
+				t214.Arrived[side]++
 			} else if t144 == 1 {
-				t213.Arrived[side]++
-				t213.AllDangling[side] += t35.Value[0]
-				t213.AllChange[side] += t35.Value[1]
+				t214.Arrived[side]++
+				t214.AllDangling[side] += t36.Value[0]
+				t214.AllChange[side] += t36.Value[1]
 			} else if t144 == 2 {
-				t213.Ticking = 0
+				t214.Ticking = 0
 			} else if t144 == 3 {
-				t213.Running = 1
+				t214.Running = 1
 			}
 		}
 	}
@@ -1095,9 +1104,9 @@ func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t115 := t1Row[threadX]
+		t116 := t1Row[threadX]
 //line rank.go:139
-		t153 := t115
+		t153 := t116
 		t15Row[threadX] = t153
 	}
 }
@@ -1108,9 +1117,9 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
-		t118 := uint32(threadX)
+		t119 := uint32(threadX)
 //line rank.go:162
-		i4 := t164.First + t118
+		i4 := t164.First + t119
 		if i4 < number2 && t164.Done[i4] != mark {
 			m := message{Step: t164.Step}
 			to2 := i4 - t164.Chunks
@@ -1135,11 +1144,11 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line rank.go:173
 						t107 := t164.Rank[v3] / int64(t164.Degree[v3])
 //line rank.go:173
-						t119 := edges.Target[k]
+						t1110 := edges.Target[k]
 //line rank.go:173
 						m.Value[t86] = t107
 //line rank.go:173
-						m.Target[t97] = t119
+						m.Target[t97] = t1110
 					}
 				}
 			} else {
@@ -1157,44 +1166,44 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line rank.go:180
 			g := t164.Peers
 //line group.go:33
-			t38 := t165 < 0
-			if !t38 {
+			t39 := t165 < 0
+			if !t39 {
 				t120 := t154
 //line group.go:33
-				result09 := g.Len(t120)
-				t38 = t165 >= result09
+				result010 := g.Len(t120)
+				t39 = t165 >= result010
 			}
-			if t38 {
+			if t39 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
 			loaded15 := host2.Load64(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
 			member := loaded15
 //line group.go:37
-			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+			result011 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line rank.go:180
-			t182 := result010
+			t182 := result011
 			t193 := &m
-			var result011 bool
+			var result012 bool
 //line context.go:52
 			if t182.Mailbox == 0 {
-				result011 = false
+				result012 = false
 			} else {
 				t121 := t182.Mailbox
-				t215 := t182.Actor
+				t216 := t182.Actor
 //line send.go:27
-				if !(t145.To.Box == t121 && t145.To.Actor == t215) {
+				if !(t145.To.Box == t121 && t145.To.Actor == t216) {
 //line send.go:30
 					t125 := int(t121) * 16
-					t216 := (int(t121) + 1) * 16
+					t217 := (int(t121) + 1) * 16
 //line send.go:30
-					b4 := t145.Post[t125:t216]
+					b4 := t145.Post[t125:t217]
 					loaded16 := host2.Load64(r, &b4[0])
 //line send.go:31
 					loaded17 := host2.Load64(r, &b4[8])
 					loaded18 := host2.Load64(r, &b4[10])
 //line send.go:31
-					t145.To = actor.Target{Box: t121, Actor: t215, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
+					t145.To = actor.Target{Box: t121, Actor: t216, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
 					room4 := len(t145.Post)
 					if t145.To.Kind == 1 {
@@ -1207,76 +1216,76 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 					}
 				}
 //line context.go:56
-				t39 := t145
+				t310 := t145
 				var ticket3 uint32
 				var room5 uint32
 			block7:
 				switch {
 				default:
-//line send.go:54
-					box4 := int(t39.To.Box)
+//line send.go:58
+					box4 := int(t310.To.Box)
 					t126 := box4 * 16
-					t217 := (box4 + 1) * 16
-//line send.go:55
-					b5 := t39.Post[t126:t217]
-					if t39.To.Owner != t39.To.Actor {
+					t218 := (box4 + 1) * 16
+//line send.go:59
+					b5 := t310.Post[t126:t218]
+					if t310.To.Owner != t310.To.Actor {
 						loaded19 := host2.Load64(r, &b5[10])
-//line send.go:57
-						t39.To.Owner = uint32(loaded19)
+//line send.go:61
+						t310.To.Owner = uint32(loaded19)
 					}
-					if t39.To.Owner != t39.To.Actor {
+					if t310.To.Owner != t310.To.Actor {
 						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room5 = 2
 					} else {
-//line send.go:63
+//line send.go:67
 						loaded20 := host2.Load64(r, &b5[10])
 						for owner2 := uint32(loaded20); ; {
-							if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-								t57 := t39
-								t69 := t39
-//line send.go:66
+							if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+								t57 := t310
+								t69 := t310
+//line send.go:70
 								loaded21 := host2.Load64(r, &b5[0])
 								t87 := loaded21
-//line send.go:66
+//line send.go:70
 								loaded22 := host2.Load64(r, &b5[8])
 								t108 := loaded22
-//line send.go:66
+//line send.go:70
 								t57.To.Tail = t87
-//line send.go:66
+//line send.go:70
 								t69.To.Head = t108
-								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
-									loaded23 := host2.Load64(r, &t39.Host[b5[15]+1])
-//line send.go:68
-									t39.To.Head = loaded23
-									kernel.StoreRelaxed(&b5[8], t39.To.Head)
+								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+									loaded23 := host2.Load64(r, &t310.Host[b5[15]+1])
+//line send.go:72
+									t310.To.Head = loaded23
+									kernel.StoreRelaxed(&b5[8], t310.To.Head)
 								}
-								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 									atomic.AddUint64(&b5[1], 1)
 									ticket3 = 0
 									room5 = 1
 									break block7
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
 							tail2 := old2
-//line send.go:79
-							if tail2 == t39.To.Tail {
-								t136 := t39
-								t146 := t39
+//line send.go:83
+							if tail2 == t310.To.Tail {
+								t136 := t310
+								t146 := t310
 								t155 := tail2 + 1
 								t166 := owner2
-//line send.go:80
+//line send.go:84
 								t136.To.Tail = t155
-//line send.go:80
+//line send.go:84
 								t146.To.Owner = t166
 								t173 := uint32(tail2)
 								ticket3 = t173
 								room5 = 0
 								break block7
 							}
-//line send.go:83
-							t39.To.Tail = tail2
+//line send.go:87
+							t310.To.Tail = tail2
 						}
 					}
 				}
@@ -1285,30 +1294,39 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 				room6 := room5
 //line context.go:57
 				if room6 != 0 {
-					result011 = false
+					result012 = false
 				} else {
 					t610 := ticket4
 //line send.go:46
-					result012 := int(t145.To.Ring + uint64(t610&(t145.To.Slots-1))*t145.To.Step)
+					t127 := t145.To.Ring
+//line send.go:46
+					t219 := t145.To.Step
+//line send.go:46
+					t311 := t145.To.Slots
+					t49 := t610
+//line send.go:50
+					result013 := int(t127 + uint64(t49&(t311-1))*t219)
+//line send.go:46
+					result014 := result013
 //line context.go:60
-					t88 := result012
+					t88 := result014
 					t98 := uint64(ticket4+1) << 32
 					slot3 := t88
 					tag2 := t98
 //line context.go:61
 					if t145.To.Kind == 1 {
 						t109 := t145
-						t1110 := slot3
-						t127 := tag2
-//line send.go:102
-						t128 := t1110
-						t218 := t1110 + 4
-//line send.go:102
-						h3 := t109.Host[t128:t218]
-						kernel.StoreRelaxed(&h3[0], t127|uint64(t109.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t127)
-						kernel.StoreRelaxed(&h3[2], t127|uint64(t109.Words[t109.At+2]))
-						kernel.StoreRelaxed(&h3[3], t127|uint64(t109.Words[t109.At+3]))
+						t1111 := slot3
+						t128 := tag2
+//line send.go:106
+						t129 := t1111
+						t220 := t1111 + 4
+//line send.go:106
+						h3 := t109.Host[t129:t220]
+						kernel.StoreRelaxed(&h3[0], t128|uint64(t109.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t128)
+						kernel.StoreRelaxed(&h3[2], t128|uint64(t109.Words[t109.At+2]))
+						kernel.StoreRelaxed(&h3[3], t128|uint64(t109.Words[t109.At+3]))
 //line context.go:63
 						t137 := t145.Host
 						t147 := slot3 + 4
@@ -1316,16 +1334,16 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						t167 := t193
 //line context.go:63
 						kernel.PutWords(t137, t147, t156, t167)
-						result011 = true
+						result012 = true
 					} else {
 						t174 := t145
 						t183 := slot3
 						t194 := tag2
-//line send.go:91
-						t129 := t183
-						t219 := t183 + 4
-//line send.go:91
-						h4 := t174.Post[t129:t219]
+//line send.go:95
+						t130 := t183
+						t221 := t183 + 4
+//line send.go:95
+						h4 := t174.Post[t130:t221]
 						kernel.StoreRelaxed(&h4[0], t194|uint64(t174.ID<<8|128))
 						kernel.StoreRelaxed(&h4[1], t194)
 						kernel.StoreRelaxed(&h4[2], t194|uint64(t174.Words[t174.At+2]))
@@ -1338,29 +1356,29 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 //line context.go:67
 						kernel.PutWords(t202, t2110, t223, t233)
 						t242 := t145
-//line send.go:113
+//line send.go:117
 						if !(t242.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 							kernel.Fence()
 							box5 := int(t242.To.Box)
-							t130 := box5 * 16
-							t220 := (box5 + 1) * 16
-//line send.go:120
-							b6 := t242.Post[t130:t220]
+							t131 := box5 * 16
+							t224 := (box5 + 1) * 16
+//line send.go:124
+							b6 := t242.Post[t131:t224]
 							loaded24 := host2.Load64(r, &b6[9])
 							if loaded24 != 0 {
-//line send.go:122
+//line send.go:126
 								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
 								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
 //line context.go:69
-						result011 = true
+						result012 = true
 					}
 				}
 			}
 //line rank.go:180
-			if result011 {
+			if result012 {
 				t164.Done[i4] = mark
 				atomic.AddInt64(&t164.Sent, 1)
 			} else {
@@ -1374,9 +1392,9 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 func quernRow11RankActor(r *host2.Run, t2111 uint32, t164 *part, number2, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t221 := threadX == 0
+		t225 := threadX == 0
 //line rank.go:188
-		if t221 {
+		if t225 {
 			for i5 := uint32(0); i5 < t2111; i5++ {
 				if t164.First < number2 && t164.Done[t164.First] == mark {
 					t164.First++
@@ -1392,118 +1410,118 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t153 := t15Row[threadX]
-		t221 := threadX == 0
+		t225 := threadX == 0
 //line rank.go:197
-		if t221 && t164.First < number2 && t164.Ticking == 0 {
+		if t225 && t164.First < number2 && t164.Ticking == 0 {
 			m2 := message{Kind: 2}
-			t224 := t153
+			t226 := t153
 			t234 := t153
 //line rank.go:199
-			result013 := actor.Self[message](t234)
-			t253 := result013
+			result015 := actor.Self[message](t234)
+			t253 := result015
 			t263 := &m2
-			var result014 bool
+			var result016 bool
 //line context.go:52
 			if t253.Mailbox == 0 {
-				result014 = false
+				result016 = false
 			} else {
-				t131 := t253.Mailbox
-				t225 := t253.Actor
+				t138 := t253.Mailbox
+				t227 := t253.Actor
 //line send.go:27
-				if !(t224.To.Box == t131 && t224.To.Actor == t225) {
+				if !(t226.To.Box == t138 && t226.To.Actor == t227) {
 //line send.go:30
-					t138 := int(t131) * 16
-					t226 := (int(t131) + 1) * 16
+					t139 := int(t138) * 16
+					t228 := (int(t138) + 1) * 16
 //line send.go:30
-					b7 := t224.Post[t138:t226]
+					b7 := t226.Post[t139:t228]
 					loaded25 := host2.Load64(r, &b7[0])
 //line send.go:31
 					loaded26 := host2.Load64(r, &b7[8])
 					loaded27 := host2.Load64(r, &b7[10])
 //line send.go:31
-					t224.To = actor.Target{Box: t131, Actor: t225, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
+					t226.To = actor.Target{Box: t138, Actor: t227, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
-					room7 := len(t224.Post)
-					if t224.To.Kind == 1 {
-						room7 = len(t224.Host)
+					room7 := len(t226.Post)
+					if t226.To.Kind == 1 {
+						room7 = len(t226.Host)
 					}
-					end3 := t224.To.Ring + uint64(t224.To.Slots)*t224.To.Step
+					end3 := t226.To.Ring + uint64(t226.To.Slots)*t226.To.Step
 //line send.go:37
-					if end3 > uint64(room7) || t224.To.Ring > end3 {
+					if end3 > uint64(room7) || t226.To.Ring > end3 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:56
-				t310 := t224
+				t312 := t226
 				var ticket5 uint32
 				var room8 uint32
 			block8:
 				switch {
 				default:
-//line send.go:54
-					box6 := int(t310.To.Box)
-					t139 := box6 * 16
-					t227 := (box6 + 1) * 16
-//line send.go:55
-					b8 := t310.Post[t139:t227]
-					if t310.To.Owner != t310.To.Actor {
+//line send.go:58
+					box6 := int(t312.To.Box)
+					t140 := box6 * 16
+					t229 := (box6 + 1) * 16
+//line send.go:59
+					b8 := t312.Post[t140:t229]
+					if t312.To.Owner != t312.To.Actor {
 						loaded28 := host2.Load64(r, &b8[10])
-//line send.go:57
-						t310.To.Owner = uint32(loaded28)
+//line send.go:61
+						t312.To.Owner = uint32(loaded28)
 					}
-					if t310.To.Owner != t310.To.Actor {
+					if t312.To.Owner != t312.To.Actor {
 						atomic.AddUint64(&b8[1], 1)
 						ticket5 = 0
 						room8 = 2
 					} else {
-//line send.go:63
+//line send.go:67
 						loaded29 := host2.Load64(r, &b8[10])
 						for owner3 := uint32(loaded29); ; {
-							if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-								t58 := t310
-								t611 := t310
-//line send.go:66
+							if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+								t58 := t312
+								t611 := t312
+//line send.go:70
 								loaded30 := host2.Load64(r, &b8[0])
 								t89 := loaded30
-//line send.go:66
+//line send.go:70
 								loaded31 := host2.Load64(r, &b8[8])
 								t1010 := loaded31
-//line send.go:66
+//line send.go:70
 								t58.To.Tail = t89
-//line send.go:66
+//line send.go:70
 								t611.To.Head = t1010
-								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-									loaded32 := host2.Load64(r, &t310.Host[b8[15]+1])
-//line send.go:68
-									t310.To.Head = loaded32
-									kernel.StoreRelaxed(&b8[8], t310.To.Head)
+								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
+									loaded32 := host2.Load64(r, &t312.Host[b8[15]+1])
+//line send.go:72
+									t312.To.Head = loaded32
+									kernel.StoreRelaxed(&b8[8], t312.To.Head)
 								}
-								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
 									atomic.AddUint64(&b8[1], 1)
 									ticket5 = 0
 									room8 = 1
 									break block8
 								}
 							}
-							old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
+							old3 := kernel.AtomicCompareAndSwap(&b8[0], t312.To.Tail, t312.To.Tail+1)
 							tail3 := old3
-//line send.go:79
-							if tail3 == t310.To.Tail {
-								t1310 := t310
-								t148 := t310
+//line send.go:83
+							if tail3 == t312.To.Tail {
+								t1310 := t312
+								t148 := t312
 								t157 := tail3 + 1
 								t168 := owner3
-//line send.go:80
+//line send.go:84
 								t1310.To.Tail = t157
-//line send.go:80
+//line send.go:84
 								t148.To.Owner = t168
 								t175 := uint32(tail3)
 								ticket5 = t175
 								room8 = 0
 								break block8
 							}
-//line send.go:83
-							t310.To.Tail = tail3
+//line send.go:87
+							t312.To.Tail = tail3
 						}
 					}
 				}
@@ -1512,82 +1530,91 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *
 				room9 := room8
 //line context.go:57
 				if room9 != 0 {
-					result014 = false
+					result016 = false
 				} else {
 					t612 := ticket6
 //line send.go:46
-					result015 := int(t224.To.Ring + uint64(t612&(t224.To.Slots-1))*t224.To.Step)
+					t141 := t226.To.Ring
+//line send.go:46
+					t230 := t226.To.Step
+//line send.go:46
+					t313 := t226.To.Slots
+					t410 := t612
+//line send.go:50
+					result017 := int(t141 + uint64(t410&(t313-1))*t230)
+//line send.go:46
+					result018 := result017
 //line context.go:60
-					t810 := result015
+					t810 := result018
 					t99 := uint64(ticket6+1) << 32
 					slot4 := t810
 					tag3 := t99
 //line context.go:61
-					if t224.To.Kind == 1 {
-						t1011 := t224
-						t1111 := slot4
+					if t226.To.Kind == 1 {
+						t1011 := t226
+						t1112 := slot4
 						t1210 := tag3
-//line send.go:102
-						t140 := t1111
-						t228 := t1111 + 4
-//line send.go:102
-						h5 := t1011.Host[t140:t228]
+//line send.go:106
+						t149 := t1112
+						t231 := t1112 + 4
+//line send.go:106
+						h5 := t1011.Host[t149:t231]
 						kernel.StoreRelaxed(&h5[0], t1210|uint64(t1011.ID<<8|128))
 						kernel.StoreRelaxed(&h5[1], t1210)
 						kernel.StoreRelaxed(&h5[2], t1210|uint64(t1011.Words[t1011.At+2]))
 						kernel.StoreRelaxed(&h5[3], t1210|uint64(t1011.Words[t1011.At+3]))
 //line context.go:63
-						t1311 := t224.Host
-						t149 := slot4 + 4
+						t1311 := t226.Host
+						t1410 := slot4 + 4
 						t158 := tag3
 						t169 := t263
 //line context.go:63
-						kernel.PutWords(t1311, t149, t158, t169)
-						result014 = true
+						kernel.PutWords(t1311, t1410, t158, t169)
+						result016 = true
 					} else {
-						t176 := t224
+						t176 := t226
 						t184 := slot4
 						t195 := tag3
-//line send.go:91
-						t141 := t184
-						t229 := t184 + 4
-//line send.go:91
-						h6 := t176.Post[t141:t229]
+//line send.go:95
+						t150 := t184
+						t235 := t184 + 4
+//line send.go:95
+						h6 := t176.Post[t150:t235]
 						kernel.StoreRelaxed(&h6[0], t195|uint64(t176.ID<<8|128))
 						kernel.StoreRelaxed(&h6[1], t195)
 						kernel.StoreRelaxed(&h6[2], t195|uint64(t176.Words[t176.At+2]))
 						kernel.StoreRelaxed(&h6[3], t195|uint64(t176.Words[t176.At+3]))
 //line context.go:67
-						t203 := t224.Post
+						t203 := t226.Post
 						t2112 := slot4 + 4
 						t2210 := tag3
-						t235 := t263
+						t236 := t263
 //line context.go:67
-						kernel.PutWords(t203, t2112, t2210, t235)
-						t243 := t224
-//line send.go:113
+						kernel.PutWords(t203, t2112, t2210, t236)
+						t243 := t226
+//line send.go:117
 						if !(t243.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 							kernel.Fence()
 							box7 := int(t243.To.Box)
-							t150 := box7 * 16
-							t230 := (box7 + 1) * 16
-//line send.go:120
-							b9 := t243.Post[t150:t230]
+							t151 := box7 * 16
+							t237 := (box7 + 1) * 16
+//line send.go:124
+							b9 := t243.Post[t151:t237]
 							loaded33 := host2.Load64(r, &b9[9])
 							if loaded33 != 0 {
-//line send.go:122
+//line send.go:126
 								kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
 								kernel.StoreRelaxed(&t243.Host[0], 1)
 							}
 						}
 //line context.go:69
-						result014 = true
+						result016 = true
 					}
 				}
 			}
 //line rank.go:199
-			if result014 {
+			if result016 {
 				t164.Ticking = 1
 			}
 		}
@@ -1621,19 +1648,19 @@ func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, s
 			t910.Arrived[t1012] = 0
 			t177.LastChange = change
 			if step > 0 && change <= t177.Tolerance || step == t177.Limit {
-				t1112 := t177
+				t1113 := t177
 				t1211 := t177
 //line rank.go:216
-				t1112.Running = 0
+				t1113.Running = 0
 //line rank.go:216
 				t1211.Converged = 1
 			}
 			t1312 := t177
-			t1410 := t177
+			t1411 := t177
 //line rank.go:218
 			t1312.Dangling = 0
 //line rank.go:218
-			t1410.Change = 0
+			t1411.Change = 0
 		}
 	}
 }
@@ -1666,11 +1693,11 @@ func quernRow15RankActor(r *host2.Run, t177 *part, step uint32) {
 		first7 := threadX == 0
 //line rank.go:235
 		if first7 && t177.Running != 0 {
-			t159 := t177
+			t1510 := t177
 			t1610 := t177
 			t178 := step + 1
 //line rank.go:236
-			t159.Step = t178
+			t1510.Step = t178
 //line rank.go:236
 			t1610.First = 0
 		}
@@ -1713,33 +1740,33 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t236 := source3
-				var result016 uint32
+				t239 := source3
+				var result019 uint32
 				switch {
 				default:
 //line look.go:33
-					if t236 == 4 {
-						result016 = 0
+					if t239 == 4 {
+						result019 = 0
 						break
 //line look.go:35
-					} else if t236 < 4 {
-						result016 = shape.Slots + t236*shape.SideSlots
+					} else if t239 < 4 {
+						result019 = shape.Slots + t239*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result016 = shape.Slots + (t236-1)*shape.SideSlots
+					result019 = shape.Slots + (t239-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t510 := source3
-				var result017 uint32
+				var result020 uint32
 //line look.go:43
 				if t510 == 4 {
-					result017 = shape.Slots
+					result020 = shape.Slots
 				} else {
-					result017 = shape.SideSlots
+					result020 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+				at3 := (result019 + sh.Ticket&(result020-1)) * shape.OutStep
 				t78 := at3
 				t812 := at3 + shape.Out
 //line alone.go:175
@@ -1762,33 +1789,33 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 			t542 := !forwards
 			if !t542 {
 				t482 := c
-				t49 := cursor
+				t492 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result018 bool
+				var result021 bool
 			block10:
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t49[11])
+					list2 := int(t492[11])
 					count2 := uint32(t482.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
 						to3 := t482.Post[list2+1+int(i6)]
 						t160 := uint32(to3)
-						t237 := uint32(to3 >> 32)
+						t240 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t160 && t482.To.Actor == t237) {
+						if !(t482.To.Box == t160 && t482.To.Actor == t240) {
 //line send.go:30
 							t161 := int(t160) * 16
-							t238 := (int(t160) + 1) * 16
+							t241 := (int(t160) + 1) * 16
 //line send.go:30
-							b10 := t482.Post[t161:t238]
+							b10 := t482.Post[t161:t241]
 							loaded34 := host2.Load64(r, &b10[0])
 //line send.go:31
 							loaded35 := host2.Load64(r, &b10[8])
 							loaded36 := host2.Load64(r, &b10[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t160, Actor: t237, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
+							t482.To = actor.Target{Box: t160, Actor: t240, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
 //line send.go:33
 							room10 := len(t482.Post)
 							if t482.To.Kind == 1 {
@@ -1801,76 +1828,76 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							}
 						}
 //line alone.go:194
-						t312 := t482
+						t315 := t482
 						var ticket7 uint32
 						var room11 uint32
 					block11:
 						switch {
 						default:
-//line send.go:54
-							box8 := int(t312.To.Box)
+//line send.go:58
+							box8 := int(t315.To.Box)
 							t170 := box8 * 16
-							t239 := (box8 + 1) * 16
-//line send.go:55
-							b11 := t312.Post[t170:t239]
-							if t312.To.Owner != t312.To.Actor {
+							t244 := (box8 + 1) * 16
+//line send.go:59
+							b11 := t315.Post[t170:t244]
+							if t315.To.Owner != t315.To.Actor {
 								loaded37 := host2.Load64(r, &b11[10])
-//line send.go:57
-								t312.To.Owner = uint32(loaded37)
+//line send.go:61
+								t315.To.Owner = uint32(loaded37)
 							}
-							if t312.To.Owner != t312.To.Actor {
+							if t315.To.Owner != t315.To.Actor {
 								atomic.AddUint64(&b11[1], 1)
 								ticket7 = 0
 								room11 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded38 := host2.Load64(r, &b11[10])
 								for owner4 := uint32(loaded38); ; {
-									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-										t511 := t312
-										t614 := t312
-//line send.go:66
+									if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
+										t511 := t315
+										t614 := t315
+//line send.go:70
 										loaded39 := host2.Load64(r, &b11[0])
 										t813 := loaded39
-//line send.go:66
+//line send.go:70
 										loaded40 := host2.Load64(r, &b11[8])
 										t1014 := loaded40
-//line send.go:66
+//line send.go:70
 										t511.To.Tail = t813
-//line send.go:66
+//line send.go:70
 										t614.To.Head = t1014
-										if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
-											loaded41 := host2.Load64(r, &t312.Host[b11[15]+1])
-//line send.go:68
-											t312.To.Head = loaded41
-											kernel.StoreRelaxed(&b11[8], t312.To.Head)
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
+											loaded41 := host2.Load64(r, &t315.Host[b11[15]+1])
+//line send.go:72
+											t315.To.Head = loaded41
+											kernel.StoreRelaxed(&b11[8], t315.To.Head)
 										}
-										if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
 											atomic.AddUint64(&b11[1], 1)
 											ticket7 = 0
 											room11 = 1
 											break block11
 										}
 									}
-									old4 := kernel.AtomicCompareAndSwap(&b11[0], t312.To.Tail, t312.To.Tail+1)
+									old4 := kernel.AtomicCompareAndSwap(&b11[0], t315.To.Tail, t315.To.Tail+1)
 									tail4 := old4
-//line send.go:79
-									if tail4 == t312.To.Tail {
-										t1313 := t312
-										t1411 := t312
-										t1510 := tail4 + 1
+//line send.go:83
+									if tail4 == t315.To.Tail {
+										t1313 := t315
+										t1412 := t315
+										t1511 := tail4 + 1
 										t1611 := owner4
-//line send.go:80
-										t1313.To.Tail = t1510
-//line send.go:80
-										t1411.To.Owner = t1611
+//line send.go:84
+										t1313.To.Tail = t1511
+//line send.go:84
+										t1412.To.Owner = t1611
 										t179 := uint32(tail4)
 										ticket7 = t179
 										room11 = 0
 										break block11
 									}
-//line send.go:83
-									t312.To.Tail = tail4
+//line send.go:87
+									t315.To.Tail = tail4
 								}
 							}
 						}
@@ -1879,45 +1906,54 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						room12 := room11
 //line alone.go:195
 						if room12 == 1 {
-							t615 := int(t49[13])
+							t615 := int(t492[13])
 //line alone.go:196
-							t79 := int(t49[13]) + len(t522) + 1
+							t79 := int(t492[13]) + len(t522) + 1
 //line alone.go:196
 							saved3 := t482.Post[t615:t79]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result019 := t482.Correlation()
+							result022 := t482.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result019
-							t49[12] = i6 + 1
-							result018 = false
+							saved3[len(t522)] = result022
+							t492[12] = i6 + 1
+							result021 = false
 							break block10
 						}
 //line alone.go:204
 						if room12 == 0 {
 							t912 := t482
 							t1015 := t522
-							t1113 := ticket8
+							t1114 := ticket8
 //line alone.go:228
-							t171 := t1113
+							t171 := t1114
 //line send.go:46
-							result020 := int(t912.To.Ring + uint64(t171&(t912.To.Slots-1))*t912.To.Step)
+							t180 := t912.To.Ring
+//line send.go:46
+							t245 := t912.To.Step
+//line send.go:46
+							t316 := t912.To.Slots
+							t412 := t171
+//line send.go:50
+							result023 := int(t180 + uint64(t412&(t316-1))*t245)
+//line send.go:46
+							result024 := result023
 //line alone.go:228
-							t313 := result020
-							t410 := uint64(t1113+1) << 32
-							slot6 := t313
-							tag5 := t410
+							t317 := result024
+							t413 := uint64(t1114+1) << 32
+							slot6 := t317
+							tag5 := t413
 //line alone.go:229
 							if t912.To.Kind == 1 {
 								t512 := t912
 								t616 := slot6
 								t710 := tag5
-//line send.go:102
-								t180 := t616
-								t240 := t616 + 4
-//line send.go:102
-								h7 := t512.Host[t180:t240]
+//line send.go:106
+								t181 := t616
+								t246 := t616 + 4
+//line send.go:106
+								h7 := t512.Host[t181:t246]
 								kernel.StoreRelaxed(&h7[0], t710|uint64(t512.ID<<8|128))
 								kernel.StoreRelaxed(&h7[1], t710)
 								kernel.StoreRelaxed(&h7[2], t710|uint64(t512.Words[t512.At+2]))
@@ -1931,11 +1967,11 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								t814 := t912
 								t913 := slot6
 								t1016 := tag5
-//line send.go:91
-								t181 := t913
-								t241 := t913 + 4
-//line send.go:91
-								h8 := t814.Post[t181:t241]
+//line send.go:95
+								t185 := t913
+								t247 := t913 + 4
+//line send.go:95
+								h8 := t814.Post[t185:t247]
 								kernel.StoreRelaxed(&h8[0], t1016|uint64(t814.ID<<8|128))
 								kernel.StoreRelaxed(&h8[1], t1016)
 								kernel.StoreRelaxed(&h8[2], t1016|uint64(t814.Words[t814.At+2]))
@@ -1944,31 +1980,31 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								for w10 := 0; w10 < len(t1015); w10++ {
 									kernel.StoreRelaxed(&t912.Post[slot6+4+w10], tag5|uint64(t1015[w10]))
 								}
-								t1114 := t912
-//line send.go:113
-								if !(t1114.Wakes == 0) {
-//line send.go:118
+								t1115 := t912
+//line send.go:117
+								if !(t1115.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box9 := int(t1114.To.Box)
-									t185 := box9 * 16
-									t244 := (box9 + 1) * 16
-//line send.go:120
-									b12 := t1114.Post[t185:t244]
+									box9 := int(t1115.To.Box)
+									t186 := box9 * 16
+									t248 := (box9 + 1) * 16
+//line send.go:124
+									b12 := t1115.Post[t186:t248]
 									loaded42 := host2.Load64(r, &b12[9])
 									if loaded42 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1114.Host[b12[15]], 1)
-										kernel.StoreRelaxed(&t1114.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1115.Host[b12[15]], 1)
+										kernel.StoreRelaxed(&t1115.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result018 = true
+					result021 = true
 				}
 //line alone.go:82
-				t542 = result018
+				t542 = result021
 			}
 			whole := t542
 //line alone.go:83
@@ -1992,9 +2028,9 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t414 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t414
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2008,23 +2044,23 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								}
 								next4 := t592[level2]
 								t617 := level2
-								var result021 uint32
+								var result025 uint32
 								switch {
 								default:
 //line look.go:33
 									if t617 == 4 {
-										result021 = 0
+										result025 = 0
 										break
 //line look.go:35
 									} else if t617 < 4 {
-										result021 = shape.Slots + t617*shape.SideSlots
+										result025 = shape.Slots + t617*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t617-1)*shape.SideSlots
+									result025 = shape.Slots + (t617-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result025 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded44 := host2.Load64(r, &t61[at4])
 								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
@@ -2065,39 +2101,39 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								sh.Ticket = uint32(t60[8])
 								t1314 := t622
 //line alone.go:146
-								t1412 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t1413 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
 								ring2 = t1314
-								at5 = t1412
+								at5 = t1413
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
 								t1612 := source4
-								var result022 uint32
+								var result026 uint32
 								switch {
 								default:
 //line look.go:33
 									if t1612 == 4 {
-										result022 = 0
+										result026 = 0
 										break
 //line look.go:35
 									} else if t1612 < 4 {
-										result022 = shape.Slots + t1612*shape.SideSlots
+										result026 = shape.Slots + t1612*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result022 = shape.Slots + (t1612-1)*shape.SideSlots
+									result026 = shape.Slots + (t1612-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t196 := source4
-								var result023 uint32
+								var result027 uint32
 //line look.go:43
 								if t196 == 4 {
-									result023 = shape.Slots
+									result027 = shape.Slots
 								} else {
-									result023 = shape.SideSlots
+									result027 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
+								at5 = (result026 + sh.Ticket&(result027-1)) * shape.InStep
 							}
 							t2113 := at5
 							t2211 := at5 + shape.In

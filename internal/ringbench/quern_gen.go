@@ -529,11 +529,11 @@ func quernHostEcho16Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
 	var in2 *Message16
 	var out2 *Message16
-	var t115 *uint64
-	var t213 *Message16
-	var t35 *Message16
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *uint64
+	var t214 *Message16
+	var t36 *Message16
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -641,13 +641,13 @@ func quernHostEcho16Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo16Actor(r, t35, t213, t115, sh, outcome)
+						quernRow5Echo16Actor(r, t36, t214, t116, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -792,15 +792,15 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -808,25 +808,25 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -839,22 +839,22 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -887,22 +887,31 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -916,11 +925,11 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -929,21 +938,21 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -976,9 +985,9 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -992,23 +1001,23 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -1056,37 +1065,37 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -1150,16 +1159,16 @@ func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]
 }
 
 //go:noinline
-func quernRow5Echo16Actor(r *host2.Run, t35, t213 *Message16, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo16Actor(r *host2.Run, t36, t214 *Message16, t116 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		for i2 := threadX; i2 < 4; i2 += 32 {
-			t35.Words[i2] = t213.Words[i2] + 1
+			t36.Words[i2] = t214.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t116++
 		}
 //line alone.go:59
 		if t2 {
@@ -1189,36 +1198,36 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -1226,7 +1235,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1244,7 +1253,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -1253,21 +1262,21 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t48.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -1280,76 +1289,76 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -1366,37 +1375,46 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i3 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -1410,11 +1428,11 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -1423,31 +1441,31 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -1471,9 +1489,9 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1487,23 +1505,23 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1536,8 +1554,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1551,37 +1569,37 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -1669,11 +1687,11 @@ func quernHostEcho64Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
 	var in2 *Message64
 	var out2 *Message64
-	var t115 *uint64
-	var t213 *Message64
-	var t35 *Message64
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *uint64
+	var t214 *Message64
+	var t36 *Message64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -1781,13 +1799,13 @@ func quernHostEcho64Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo64Actor(r, t35, t213, t115, sh, outcome)
+						quernRow5Echo64Actor(r, t36, t214, t116, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1932,15 +1950,15 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -1948,25 +1966,25 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -1979,22 +1997,22 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -2027,22 +2045,31 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -2056,11 +2083,11 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -2069,21 +2096,21 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -2116,9 +2143,9 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2132,23 +2159,23 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2196,37 +2223,37 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -2290,16 +2317,16 @@ func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]
 }
 
 //go:noinline
-func quernRow5Echo64Actor(r *host2.Run, t35, t213 *Message64, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo64Actor(r *host2.Run, t36, t214 *Message64, t116 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:31
 		for i2 := threadX; i2 < 16; i2 += 32 {
-			t35.Words[i2] = t213.Words[i2] + 1
+			t36.Words[i2] = t214.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t116++
 		}
 //line alone.go:59
 		if t2 {
@@ -2329,36 +2356,36 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -2366,7 +2393,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2384,7 +2411,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -2393,21 +2420,21 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t48.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -2420,76 +2447,76 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -2506,37 +2533,46 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i3 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -2550,11 +2586,11 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -2563,31 +2599,31 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -2611,9 +2647,9 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2627,23 +2663,23 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -2676,8 +2712,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2691,37 +2727,37 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -2809,11 +2845,11 @@ func quernHostEcho256Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
 	var in2 *Message256
 	var out2 *Message256
-	var t115 *uint64
-	var t213 *Message256
-	var t35 *Message256
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *uint64
+	var t214 *Message256
+	var t36 *Message256
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -2921,13 +2957,13 @@ func quernHostEcho256Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo256Actor(r, t35, t213, t115, sh, outcome)
+						quernRow5Echo256Actor(r, t36, t214, t116, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3072,15 +3108,15 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -3088,25 +3124,25 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -3119,22 +3155,22 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -3167,22 +3203,31 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -3196,11 +3241,11 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -3209,21 +3254,21 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -3256,9 +3301,9 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3272,23 +3317,23 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3336,37 +3381,37 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -3430,16 +3475,16 @@ func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message2
 }
 
 //go:noinline
-func quernRow5Echo256Actor(r *host2.Run, t35, t213 *Message256, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo256Actor(r *host2.Run, t36, t214 *Message256, t116 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:42
 		for i2 := threadX; i2 < 64; i2 += 32 {
-			t35.Words[i2] = t213.Words[i2] + 1
+			t36.Words[i2] = t214.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t116++
 		}
 //line alone.go:59
 		if t2 {
@@ -3469,36 +3514,36 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -3506,7 +3551,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3524,7 +3569,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -3533,21 +3578,21 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t48.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -3560,76 +3605,76 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -3646,37 +3691,46 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i3 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -3690,11 +3744,11 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -3703,31 +3757,31 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -3751,9 +3805,9 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3767,23 +3821,23 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3816,8 +3870,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3831,37 +3885,37 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -3950,9 +4004,9 @@ func quernHostRelayActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, uint64]](r, 1)
 	var in2 *Ball
 	var out2 *uint64
-	var t213 *Court
-	var t35 *Ball
-	var t45 *uint64
+	var t214 *Court
+	var t36 *Ball
+	var t46 *uint64
 	var forwards bool
 	var stops bool
 	var last bool
@@ -3960,7 +4014,7 @@ func quernHostRelayActor(r *host2.Run) {
 	t109 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
-	t234 := shape.Stride
+	t235 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -4061,14 +4115,14 @@ func quernHostRelayActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:14
-				t213 = state
-				t35 = in2
-				t45 = out2
+				t214 = state
+				t36 = in2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t35, t213, t45, sh)
+						quernRow5RelayActor(r, cs2, first3, t36, t214, t46, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4087,7 +4141,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t235, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4213,15 +4267,15 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -4229,25 +4283,25 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -4260,22 +4314,22 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -4308,22 +4362,31 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -4337,11 +4400,11 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -4350,21 +4413,21 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -4397,9 +4460,9 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4413,23 +4476,23 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4477,37 +4540,37 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -4577,134 +4640,134 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ball, t213 *Court, t45 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ball, t214 *Court, t46 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:14
-		t115 := c2
-		var result08 kernel.Action
+		t116 := c2
+		var result09 kernel.Action
 		switch {
 		default:
 //line relay.go:63
 			if threadX != 0 {
-				result08 = 1
+				result09 = 1
 			} else {
-				t116 := t35.Kind
-				if t116 == 0 {
-					if t213.Stopped != 0 {
-						result08 = 0
+				t117 := t36.Kind
+				if t117 == 0 {
+					if t214.Stopped != 0 {
+						result09 = 0
 						break
 					}
 //line relay.go:71
-					t214 := t115
+					t215 := t116
 //line relay.go:71
-					t36 := t213.Next
-					t46 := t35
-					var result09 bool
+					t37 := t214.Next
+					t47 := t36
+					var result010 bool
 //line context.go:52
-					if t36.Mailbox == 0 {
-						result09 = false
+					if t37.Mailbox == 0 {
+						result010 = false
 					} else {
-						t117 := t36.Mailbox
-						t215 := t36.Actor
+						t118 := t37.Mailbox
+						t216 := t37.Actor
 //line send.go:27
-						if !(t214.To.Box == t117 && t214.To.Actor == t215) {
+						if !(t215.To.Box == t118 && t215.To.Actor == t216) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t216 := (int(t117) + 1) * 16
+							t119 := int(t118) * 16
+							t217 := (int(t118) + 1) * 16
 //line send.go:30
-							b4 := t214.Post[t118:t216]
+							b4 := t215.Post[t119:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t214.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t215.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t214.Post)
-							if t214.To.Kind == 1 {
-								room4 = len(t214.Host)
+							room4 := len(t215.Post)
+							if t215.To.Kind == 1 {
+								room4 = len(t215.Host)
 							}
-							end2 := t214.To.Ring + uint64(t214.To.Slots)*t214.To.Step
+							end2 := t215.To.Ring + uint64(t215.To.Slots)*t215.To.Step
 //line send.go:37
-							if end2 > uint64(room4) || t214.To.Ring > end2 {
+							if end2 > uint64(room4) || t215.To.Ring > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line context.go:56
-						t37 := t214
+						t38 := t215
 						var ticket3 uint32
 						var room5 uint32
 					block7:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t37.Post[t119:t217]
-							if t37.To.Owner != t37.To.Actor {
+//line send.go:58
+							box4 := int(t38.To.Box)
+							t120 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t38.Post[t120:t218]
+							if t38.To.Owner != t38.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t37.To.Owner = uint32(loaded18)
+//line send.go:61
+								t38.To.Owner = uint32(loaded18)
 							}
-							if t37.To.Owner != t37.To.Actor {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t55 := t37
-										t67 := t37
-//line send.go:66
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t55 := t38
+										t67 := t38
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t85 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t106 := loaded21
-//line send.go:66
+//line send.go:70
 										t55.To.Tail = t85
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t106
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:68
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
+//line send.go:72
+											t38.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t38.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block7
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
+//line send.go:83
+									if tail2 == t38.To.Tail {
+										t134 := t38
+										t144 := t38
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block7
 									}
-//line send.go:83
-									t37.To.Tail = tail2
+//line send.go:87
+									t38.To.Tail = tail2
 								}
 							}
 						}
@@ -4713,133 +4776,142 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 						room6 := room5
 //line context.go:57
 						if room6 != 0 {
-							result09 = false
+							result010 = false
 						} else {
 							t68 := ticket4
 //line send.go:46
-							result010 := int(t214.To.Ring + uint64(t68&(t214.To.Slots-1))*t214.To.Step)
+							t121 := t215.To.Ring
+//line send.go:46
+							t219 := t215.To.Step
+//line send.go:46
+							t39 := t215.To.Slots
+							t48 := t68
+//line send.go:50
+							result011 := int(t121 + uint64(t48&(t39-1))*t219)
+//line send.go:46
+							result012 := result011
 //line context.go:60
-							t86 := result010
+							t86 := result012
 							t96 := uint64(ticket4+1) << 32
 							slot3 := t86
 							tag2 := t96
 //line context.go:61
-							if t214.To.Kind == 1 {
-								t107 := t214
+							if t215.To.Kind == 1 {
+								t107 := t215
 								t1110 := slot3
 								t123 := tag2
-//line send.go:102
-								t120 := t1110
-								t218 := t1110 + 4
-//line send.go:102
-								h3 := t107.Host[t120:t218]
+//line send.go:106
+								t124 := t1110
+								t220 := t1110 + 4
+//line send.go:106
+								h3 := t107.Host[t124:t220]
 								kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t123)
 								kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 								kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
 //line context.go:63
-								t135 := t214.Host
+								t135 := t215.Host
 								t145 := slot3 + 4
 								t154 := tag2
-								t165 := t46
+								t165 := t47
 //line context.go:63
 								kernel.PutWords(t135, t145, t154, t165)
-								result09 = true
+								result010 = true
 							} else {
-								t174 := t214
+								t174 := t215
 								t182 := slot3
 								t193 := tag2
-//line send.go:91
-								t121 := t182
-								t219 := t182 + 4
-//line send.go:91
-								h4 := t174.Post[t121:t219]
+//line send.go:95
+								t125 := t182
+								t221 := t182 + 4
+//line send.go:95
+								h4 := t174.Post[t125:t221]
 								kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t193)
 								kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 								kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
 //line context.go:67
-								t202 := t214.Post
+								t202 := t215.Post
 								t2110 := slot3 + 4
 								t223 := tag2
-								t233 := t46
+								t233 := t47
 //line context.go:67
 								kernel.PutWords(t202, t2110, t223, t233)
-								t242 := t214
-//line send.go:113
+								t242 := t215
+//line send.go:117
 								if !(t242.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t242.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t242.Post[t124:t220]
+									t126 := box5 * 16
+									t224 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t242.Post[t126:t224]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t242.Host[0], 1)
 									}
 								}
 //line context.go:69
-								result09 = true
+								result010 = true
 							}
 						}
 					}
 //line relay.go:71
-					if !result09 {
-						result08 = 4
+					if !result010 {
+						result09 = 4
 						break
 					}
 //line relay.go:74
 					now2 := kernel.Clock()
 					now3 := now2
 //line relay.go:75
-					if t213.Last != 0 {
-						t75 := uint32(now3 - t213.Last)
+					if t214.Last != 0 {
+						t75 := uint32(now3 - t214.Last)
 //line relay.go:76
-						result011 := tripBucket(t75)
+						result013 := tripBucket(t75)
 //line relay.go:76
-						t213.Trips[result011]++
+						t214.Trips[result013]++
 					}
-					t213.Last = now3
-					t213.Balls++
-					result08 = 0
+					t214.Last = now3
+					t214.Balls++
+					result09 = 0
 					break
 //line relay.go:81
-				} else if t116 == 1 {
-					t97 := t213
-					t108 := t213
-					t1111 := t213
+				} else if t117 == 1 {
+					t97 := t214
+					t108 := t214
+					t1111 := t214
 //line relay.go:82
-					t125 := t35.Next
+					t127 := t36.Next
 //line relay.go:82
-					t97.Next = t125
+					t97.Next = t127
 //line relay.go:82
 					t108.Stopped = 0
 //line relay.go:82
 					t1111.Last = 0
-				} else if t116 == 2 {
-					t213.Stopped = 1
-				} else if t116 == 3 {
-					*t45 = t213.Balls
-				} else if t116 == 4 {
-					*t45 = uint64(t213.Trips[t35.Number%464])
-				} else if t116 == 5 {
+				} else if t117 == 2 {
+					t214.Stopped = 1
+				} else if t117 == 3 {
+					*t46 = t214.Balls
+				} else if t117 == 4 {
+					*t46 = uint64(t214.Trips[t36.Number%464])
+				} else if t117 == 5 {
 					now4 := kernel.Clock()
 //line relay.go:90
-					*t45 = uint64(now4)
-				} else if t116 == 6 {
+					*t46 = uint64(now4)
+				} else if t117 == 6 {
 					now5 := kernel.GlobalTimer()
 //line relay.go:92
-					*t45 = uint64(now5)
+					*t46 = uint64(now5)
 				}
-				result08 = 1
+				result09 = 1
 			}
 		}
 //line quern_gen.go:14
-		result2 := result08
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -4849,7 +4921,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4872,33 +4944,33 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t452 := uint32(now7 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t221 := source3
-				var result012 uint32
+				t225 := source3
+				var result014 uint32
 				switch {
 				default:
 //line look.go:33
-					if t221 == 4 {
-						result012 = 0
+					if t225 == 4 {
+						result014 = 0
 						break
 //line look.go:35
-					} else if t221 < 4 {
-						result012 = shape.Slots + t221*shape.SideSlots
+					} else if t225 < 4 {
+						result014 = shape.Slots + t225*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t221-1)*shape.SideSlots
+					result014 = shape.Slots + (t225-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
-				var result013 uint32
+				var result015 uint32
 //line look.go:43
 				if t56 == 4 {
-					result013 = shape.Slots
+					result015 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result015 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
 				t76 := at3
 				t87 := at3 + shape.Out
 //line alone.go:175
@@ -4914,122 +4986,122 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now7
-			begin = t47
+			t472 := now7
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t48 := c
+				t482 := c
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result014 bool
+				var result016 bool
 			block9:
 				switch {
 				default:
 //line alone.go:189
 					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+					count2 := uint32(t482.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
-						t126 := uint32(to2)
-						t224 := uint32(to2 >> 32)
+						to2 := t482.Post[list2+1+int(i2)]
+						t128 := uint32(to2)
+						t226 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t126 && t48.To.Actor == t224) {
+						if !(t482.To.Box == t128 && t482.To.Actor == t226) {
 //line send.go:30
-							t127 := int(t126) * 16
-							t225 := (int(t126) + 1) * 16
+							t129 := int(t128) * 16
+							t227 := (int(t128) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t127:t225]
+							b7 := t482.Post[t129:t227]
 							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load64(r, &b7[8])
 							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t126, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
+							t482.To = actor.Target{Box: t128, Actor: t226, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
-							room7 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room7 = len(t48.Host)
+							room7 := len(t482.Post)
+							if t482.To.Kind == 1 {
+								room7 = len(t482.Host)
 							}
-							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end3 > uint64(room7) || t48.To.Ring > end3 {
+							end3 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
+							if end3 > uint64(room7) || t482.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:194
-						t38 := t48
+						t310 := t482
 						var ticket5 uint32
 						var room8 uint32
 					block10:
 						switch {
 						default:
-//line send.go:54
-							box6 := int(t38.To.Box)
-							t128 := box6 * 16
-							t226 := (box6 + 1) * 16
-//line send.go:55
-							b8 := t38.Post[t128:t226]
-							if t38.To.Owner != t38.To.Actor {
+//line send.go:58
+							box6 := int(t310.To.Box)
+							t130 := box6 * 16
+							t228 := (box6 + 1) * 16
+//line send.go:59
+							b8 := t310.Post[t130:t228]
+							if t310.To.Owner != t310.To.Actor {
 								loaded27 := host2.Load64(r, &b8[10])
-//line send.go:57
-								t38.To.Owner = uint32(loaded27)
+//line send.go:61
+								t310.To.Owner = uint32(loaded27)
 							}
-							if t38.To.Owner != t38.To.Actor {
+							if t310.To.Owner != t310.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded28 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded28); ; {
-									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-										t57 := t38
-										t69 := t38
-//line send.go:66
+									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+										t57 := t310
+										t69 := t310
+//line send.go:70
 										loaded29 := host2.Load64(r, &b8[0])
 										t88 := loaded29
-//line send.go:66
+//line send.go:70
 										loaded30 := host2.Load64(r, &b8[8])
 										t1010 := loaded30
-//line send.go:66
+//line send.go:70
 										t57.To.Tail = t88
-//line send.go:66
+//line send.go:70
 										t69.To.Head = t1010
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded31 := host2.Load64(r, &t38.Host[b8[15]+1])
-//line send.go:68
-											t38.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t38.To.Head)
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded31 := host2.Load64(r, &t310.Host[b8[15]+1])
+//line send.go:72
+											t310.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t310.To.Head)
 										}
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block10
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t38.To.Tail, t38.To.Tail+1)
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
 									tail3 := old3
-//line send.go:79
-									if tail3 == t38.To.Tail {
-										t136 := t38
-										t146 := t38
+//line send.go:83
+									if tail3 == t310.To.Tail {
+										t136 := t310
+										t146 := t310
 										t155 := tail3 + 1
 										t166 := owner3
-//line send.go:80
+//line send.go:84
 										t136.To.Tail = t155
-//line send.go:80
+//line send.go:84
 										t146.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block10
 									}
-//line send.go:83
-									t38.To.Tail = tail3
+//line send.go:87
+									t310.To.Tail = tail3
 								}
 							}
 						}
@@ -5042,41 +5114,50 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:196
 							t77 := int(t49[13]) + len(t522) + 1
 //line alone.go:196
-							saved3 := t48.Post[t610:t77]
+							saved3 := t482.Post[t610:t77]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result015 := t48.Correlation()
+							result017 := t482.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result015
+							saved3[len(t522)] = result017
 							t49[12] = i2 + 1
-							result014 = false
+							result016 = false
 							break block9
 						}
 //line alone.go:204
 						if room9 == 0 {
-							t99 := t48
+							t99 := t482
 							t1011 := t522
 							t1112 := ticket6
 //line alone.go:228
-							t129 := t1112
+							t131 := t1112
 //line send.go:46
-							result016 := int(t99.To.Ring + uint64(t129&(t99.To.Slots-1))*t99.To.Step)
+							t137 := t99.To.Ring
+//line send.go:46
+							t229 := t99.To.Step
+//line send.go:46
+							t311 := t99.To.Slots
+							t410 := t131
+//line send.go:50
+							result018 := int(t137 + uint64(t410&(t311-1))*t229)
+//line send.go:46
+							result019 := result018
 //line alone.go:228
-							t39 := result016
-							t410 := uint64(t1112+1) << 32
-							slot5 := t39
-							tag4 := t410
+							t312 := result019
+							t411 := uint64(t1112+1) << 32
+							slot5 := t312
+							tag4 := t411
 //line alone.go:229
 							if t99.To.Kind == 1 {
 								t58 := t99
 								t611 := slot5
 								t78 := tag4
-//line send.go:102
-								t130 := t611
-								t227 := t611 + 4
-//line send.go:102
-								h5 := t58.Host[t130:t227]
+//line send.go:106
+								t138 := t611
+								t230 := t611 + 4
+//line send.go:106
+								h5 := t58.Host[t138:t230]
 								kernel.StoreRelaxed(&h5[0], t78|uint64(t58.ID<<8|128))
 								kernel.StoreRelaxed(&h5[1], t78)
 								kernel.StoreRelaxed(&h5[2], t78|uint64(t58.Words[t58.At+2]))
@@ -5090,11 +5171,11 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								t89 := t99
 								t910 := slot5
 								t1012 := tag4
-//line send.go:91
-								t131 := t910
-								t228 := t910 + 4
-//line send.go:91
-								h6 := t89.Post[t131:t228]
+//line send.go:95
+								t139 := t910
+								t231 := t910 + 4
+//line send.go:95
+								h6 := t89.Post[t139:t231]
 								kernel.StoreRelaxed(&h6[0], t1012|uint64(t89.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1012)
 								kernel.StoreRelaxed(&h6[2], t1012|uint64(t89.Words[t89.At+2]))
@@ -5104,18 +5185,18 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
 								}
 								t1113 := t99
-//line send.go:113
+//line send.go:117
 								if !(t1113.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box7 := int(t1113.To.Box)
-									t137 := box7 * 16
-									t229 := (box7 + 1) * 16
-//line send.go:120
-									b9 := t1113.Post[t137:t229]
+									t140 := box7 * 16
+									t234 := (box7 + 1) * 16
+//line send.go:124
+									b9 := t1113.Post[t140:t234]
 									loaded32 := host2.Load64(r, &b9[9])
 									if loaded32 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1113.Host[0], 1)
 									}
@@ -5124,10 +5205,10 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 					}
 //line alone.go:208
-					result014 = true
+					result016 = true
 				}
 //line alone.go:82
-				t542 = result014
+				t542 = result016
 			}
 			whole := t542
 //line alone.go:83
@@ -5151,9 +5232,9 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5167,23 +5248,23 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 								next4 := t59[level2]
 								t612 := level2
-								var result017 uint32
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
 									if t612 == 4 {
-										result017 = 0
+										result020 = 0
 										break
 //line look.go:35
 									} else if t612 < 4 {
-										result017 = shape.Slots + t612*shape.SideSlots
+										result020 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t612-1)*shape.SideSlots
+									result020 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t61[at4])
 								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
@@ -5222,47 +5303,47 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t138 := t622
+								t1310 := t622
 //line alone.go:146
 								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t138
+								ring2 = t1310
 								at5 = t147
 							} else {
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t167 := source4
-								var result018 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t167 == 4 {
-										result018 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t167 < 4 {
-										result018 = shape.Slots + t167*shape.SideSlots
+										result021 = shape.Slots + t167*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t167-1)*shape.SideSlots
+									result021 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result019 uint32
+								var result022 uint32
 //line look.go:43
 								if t194 == 4 {
-									result019 = shape.Slots
+									result022 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result022 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
 							slot6 := ring2[t2111:t2210]
-							cell2 := words[:t234]
+							cell2 := words[:t235]
 							for w11 := 0; w11 < len(slot6); w11++ {
 								loaded37 := host2.Load64(r, &slot6[w11])
 								v2 := loaded37

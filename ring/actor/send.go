@@ -43,7 +43,11 @@ func (c *Context) aim(box, actor uint32) {
 //
 //quern:unchecked
 func (c *Context) slot(ticket uint32) int {
-	return int(c.To.Ring + uint64(ticket&(c.To.Slots-1))*c.To.Step)
+	return slotIn(c.To.Ring, c.To.Step, c.To.Slots, ticket)
+}
+
+func slotIn(ring, step uint64, slots, ticket uint32) int {
+	return int(ring + uint64(ticket&(slots-1))*step)
 }
 
 // reserve takes the next ticket of the target, if a slot is free for it. A mailbox

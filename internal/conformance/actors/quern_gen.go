@@ -984,11 +984,11 @@ func quernHostPostActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int32, host]](r, 1)
 	var in2 *int32
 	var out2 *host
-	var t213 *host
-	var t35 *int32
-	var t45 *host
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t214 *host
+	var t36 *int32
+	var t46 *host
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -1096,13 +1096,13 @@ func quernHostPostActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t35 = in2
-				t45 = out2
+				t214 = state
+				t36 = in2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t213, t35, t45, sh, outcome)
+						quernRow5PostActor(r, t214, t36, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1247,15 +1247,15 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -1263,25 +1263,25 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -1294,22 +1294,22 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -1342,22 +1342,31 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -1371,11 +1380,11 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -1384,21 +1393,21 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -1431,9 +1440,9 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1447,23 +1456,23 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -1511,37 +1520,37 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -1605,14 +1614,14 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t213 *host, t35 *int32, t45 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t214 *host, t36 *int32, t46 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
-			t213.Messages += *t35
-			t45.Messages = t213.Messages
+			t214.Messages += *t36
+			t46.Messages = t214.Messages
 		}
 //line alone.go:59
 		if t2 {
@@ -1645,33 +1654,33 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -1697,7 +1706,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -1706,21 +1715,21 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t216]
+							b4 := t48.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -1733,76 +1742,76 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t117 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t117:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t118 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t118:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -1819,37 +1828,46 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t118 := ticket4
+							t119 := ticket4
 //line alone.go:228
-							t119 := t118
+							t120 := t119
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t410 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t410&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t118+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t411 := uint64(t119+1) << 32
+							slot4 := t39
+							tag3 := t411
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t120 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t120:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -1863,11 +1881,11 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t121 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t121:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -1877,18 +1895,18 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1110 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1110.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t123 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t123:t220]
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1110.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -1897,10 +1915,10 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -1924,9 +1942,9 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1940,23 +1958,23 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1989,8 +2007,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t124 := t61
-							ring2 := t124
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2004,37 +2022,37 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -2122,16 +2140,16 @@ func quernHostHighestActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
 	var in2 *Row
 	var out2 *Highest
-	var t115 *int32
-	var t213 *Row
-	var t35 *Highest
+	var t116 *int32
+	var t214 *Row
+	var t36 *Highest
 	best := host2.Shared[[64]Highest](r, 3)
 	var n int
 	last := host2.Shared[Highest](r, 4)
-	var result08 Highest
+	var result09 Highest
 	var found Highest
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last2 bool
@@ -2239,13 +2257,13 @@ func quernHostHighestActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5HighestActor(r, best, t213)
+						quernRow5HighestActor(r, best, t214)
 					}
 				}
 //line forms.go:50
@@ -2265,13 +2283,13 @@ func quernHostHighestActor(r *host2.Run) {
 					}
 				}
 //line forms.go:60
-				result08 = *last
+				result09 = *last
 //line forms.go:38
-				found = result08
+				found = result09
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow8HighestActor(r, t115, t35, found, sh, outcome)
+						quernRow8HighestActor(r, t116, t36, found, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2416,15 +2434,15 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -2432,25 +2450,25 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -2463,22 +2481,22 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -2511,22 +2529,31 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -2540,11 +2567,11 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -2553,21 +2580,21 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -2600,9 +2627,9 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2616,23 +2643,23 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2680,37 +2707,37 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -2774,11 +2801,11 @@ func quernRow4HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
 }
 
 //go:noinline
-func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t213 *Row) {
+func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t214 *Row) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line forms.go:36
-		best[threadX] = Highest{Value: t213.Values[threadX], At: int32(threadX)}
+		best[threadX] = Highest{Value: t214.Values[threadX], At: int32(threadX)}
 	}
 }
 
@@ -2805,14 +2832,14 @@ func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
 }
 
 //go:noinline
-func quernRow8HighestActor(r *host2.Run, t115 *int32, t35 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+func quernRow8HighestActor(r *host2.Run, t116 *int32, t36 *Highest, found Highest, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:39
 		if threadX == 0 {
-			*t115++
-			*t35 = found
+			*t116++
+			*t36 = found
 		}
 //line alone.go:59
 		if t2 {
@@ -2842,36 +2869,36 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t215 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t215 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -2879,7 +2906,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2897,7 +2924,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -2906,21 +2933,21 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -2933,76 +2960,76 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -3019,37 +3046,46 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result014 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result014
 							t49[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result015 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result016 := result015
 //line alone.go:228
-							t37 := result014
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result016
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -3063,11 +3099,11 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -3076,31 +3112,31 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result013
 			}
 			whole := t542
 //line alone.go:83
@@ -3124,9 +3160,9 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3140,23 +3176,23 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result015 = shape.Slots + t610*shape.SideSlots
+										result017 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t610-1)*shape.SideSlots
+									result017 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3189,8 +3225,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3204,37 +3240,37 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result016 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result016 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result016 = shape.Slots + t165*shape.SideSlots
+										result018 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t165-1)*shape.SideSlots
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result017 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result017 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result017 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -3322,11 +3358,11 @@ func quernHostEchoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
 	var in2 *Message
 	var out2 *Message
-	var t115 *Count
-	var t213 *Message
-	var t35 *Message
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *Count
+	var t214 *Message
+	var t36 *Message
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -3434,13 +3470,13 @@ func quernHostEchoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5EchoActor(r, t35, t213, t115, sh, outcome)
+						quernRow5EchoActor(r, t36, t214, t116, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3585,15 +3621,15 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -3601,25 +3637,25 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -3632,22 +3668,22 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -3680,22 +3716,31 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -3709,11 +3754,11 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -3722,21 +3767,21 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -3769,9 +3814,9 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3785,23 +3830,23 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3849,37 +3894,37 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -3943,17 +3988,17 @@ func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host2.Run, t35, t213 *Message, t115 *Count, sh *actor.Status, outcome uint32) {
+func quernRow5EchoActor(r *host2.Run, t36, t214 *Message, t116 *Count, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX < 16 {
-			t35.Words[threadX] = t213.Words[threadX] + 1
+			t36.Words[threadX] = t214.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t115.Messages++
-			t115.Sum += int64(t213.Words[0])
+			t116.Messages++
+			t116.Sum += int64(t214.Words[0])
 		}
 //line alone.go:59
 		if t2 {
@@ -3983,36 +4028,36 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -4020,7 +4065,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -4038,7 +4083,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -4047,21 +4092,21 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -4074,76 +4119,76 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -4160,37 +4205,46 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -4204,11 +4258,11 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -4217,31 +4271,31 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -4265,9 +4319,9 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4281,23 +4335,23 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -4330,8 +4384,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -4345,37 +4399,37 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -4463,9 +4517,9 @@ func quernHostAccumulateActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
 	var in2 *Sample
 	var out2 *Reply
-	var t115 *Total
-	var t213 *Sample
-	var t35 *Reply
+	var t116 *Total
+	var t214 *Sample
+	var t36 *Reply
 	var t55 Kind
 	var forwards bool
 	var stops bool
@@ -4574,24 +4628,24 @@ func quernHostAccumulateActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5AccumulateActor(r, t213)
+						quernRow5AccumulateActor(r, t214)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6AccumulateActor(r, t115, t213, t35)
+						quernRow6AccumulateActor(r, t116, t214, t36)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:81
-				t55 = t213.Kind
+				t55 = t214.Kind
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4740,15 +4794,15 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -4756,25 +4810,25 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -4787,22 +4841,22 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -4835,22 +4889,31 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -4864,11 +4927,11 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -4877,21 +4940,21 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -4924,9 +4987,9 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4940,23 +5003,23 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -5004,37 +5067,37 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -5098,14 +5161,14 @@ func quernRow4AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
+func quernRow5AccumulateActor(r *host2.Run, t214 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:67
-		if t213.Kind == 2 && threadX == 40 || t213.Kind == 3 {
+		if t214.Kind == 2 && threadX == 40 || t214.Kind == 3 {
 			host2.Fail(r, "asked to")
-		} else if t213.Kind == 5 {
-			for t213.Kind == 5 {
+		} else if t214.Kind == 5 {
+			for t214.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -5113,24 +5176,24 @@ func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host2.Run, t115 *Total, t213 *Sample, t35 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t116 *Total, t214 *Sample, t36 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:75
 		if threadX == 0 {
-			t115.Sum += int64(t213.Value)
-			t115.Count++
-			t116 := t35
-			t214 := t35
+			t116.Sum += int64(t214.Value)
+			t116.Count++
+			t117 := t36
+			t215 := t36
 //line handlers.go:78
-			t36 := t115.Sum
+			t37 := t116.Sum
 //line handlers.go:78
-			t45 := t115.Count
+			t46 := t116.Count
 //line handlers.go:78
-			t116.Sum = t36
+			t117.Sum = t37
 //line handlers.go:78
-			t214.Count = t45
-			t35.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
+			t215.Count = t46
+			t36.Last = [3]uint8{uint8(t214.Value), uint8(t214.Value >> 8), uint8(t214.Kind)}
 		}
 	}
 }
@@ -5140,23 +5203,23 @@ func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result08 kernel.Action
+		var result09 kernel.Action
 		switch {
 		default:
 //line handlers.go:82
 			if t55 == 1 {
-				result08 = 0
+				result09 = 0
 				break
 //line handlers.go:84
 			} else if t55 == 4 {
-				result08 = 3
+				result09 = 3
 				break
 			}
 //line handlers.go:87
-			result08 = 1
+			result09 = 1
 		}
 //line quern_gen.go:13
-		result2 := result08
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -5189,33 +5252,33 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result09 uint32
+				t216 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result09 = 0
+					if t216 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result09 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result010 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t215-1)*shape.SideSlots
+					result010 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t56 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t56 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -5241,7 +5304,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block8:
 				switch {
 				default:
@@ -5250,21 +5313,21 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t118 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t48.To.Box == t118 && t48.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t119 := int(t118) * 16
+							t218 := (int(t118) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t48.Post[t119:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -5277,76 +5340,76 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							}
 						}
 //line alone.go:194
-						t37 := t48
+						t38 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block9:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
+//line send.go:58
+							box4 := int(t38.To.Box)
+							t120 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t38.Post[t120:t219]
+							if t38.To.Owner != t38.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t37.To.Owner = uint32(loaded18)
+//line send.go:61
+								t38.To.Owner = uint32(loaded18)
 							}
-							if t37.To.Owner != t37.To.Actor {
+							if t38.To.Owner != t38.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t57 := t37
-										t67 := t37
-//line send.go:66
+									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										t57 := t38
+										t67 := t38
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t57.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:68
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
+//line send.go:72
+											t38.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t38.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block9
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
+//line send.go:83
+									if tail2 == t38.To.Tail {
+										t134 := t38
+										t144 := t38
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block9
 									}
-//line send.go:83
-									t37.To.Tail = tail2
+//line send.go:87
+									t38.To.Tail = tail2
 								}
 							}
 						}
@@ -5363,11 +5426,11 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block8
 						}
 //line alone.go:204
@@ -5376,24 +5439,33 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							t108 := t522
 							t1110 := ticket4
 //line alone.go:228
-							t120 := t1110
+							t121 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t123 := t97.To.Ring
+//line send.go:46
+							t220 := t97.To.Step
+//line send.go:46
+							t39 := t97.To.Slots
+							t410 := t121
+//line send.go:50
+							result014 := int(t123 + uint64(t410&(t39-1))*t220)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t38 := result013
-							t46 := uint64(t1110+1) << 32
-							slot4 := t38
-							tag3 := t46
+							t310 := result015
+							t411 := uint64(t1110+1) << 32
+							slot4 := t310
+							tag3 := t411
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t58 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t219 := t69 + 4
-//line send.go:102
-								h3 := t58.Host[t121:t219]
+//line send.go:106
+								t124 := t69
+								t221 := t69 + 4
+//line send.go:106
+								h3 := t58.Host[t124:t221]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t58.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t58.Words[t58.At+2]))
@@ -5407,11 +5479,11 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t220 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t220]
+//line send.go:95
+								t125 := t98
+								t223 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t125:t223]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -5421,18 +5493,18 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1111 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1111.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1111.To.Box)
-									t124 := box5 * 16
-									t221 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1111.Post[t124:t221]
+									t126 := box5 * 16
+									t224 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t126:t224]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
@@ -5441,10 +5513,10 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -5468,9 +5540,9 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5484,23 +5556,23 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -5533,8 +5605,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t127 := t61
+							ring2 := t127
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5548,37 +5620,37 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t225 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t225]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -5665,10 +5737,10 @@ func quernHostFirstOfActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[[4]int32, int32]](r, 1)
 	var in2 *[4]int32
 	var out2 *int32
-	var t213 *[4]int32
-	var t35 *int32
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t214 *[4]int32
+	var t36 *int32
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -5767,12 +5839,12 @@ func quernHostFirstOfActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t35 = out2
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4FirstOfActor(r, t35, t213, sh, outcome)
+						quernRow4FirstOfActor(r, t36, t214, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5917,15 +5989,15 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -5933,25 +6005,25 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -5964,22 +6036,22 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -6012,22 +6084,31 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -6041,11 +6122,11 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -6054,21 +6135,21 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -6101,9 +6182,9 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6117,23 +6198,23 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -6181,37 +6262,37 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -6268,13 +6349,13 @@ func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host2.Run, t35 *int32, t213 *[4]int32, sh *actor.Status, outcome uint32) {
+func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t214 *[4]int32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:94
 		if threadX == 0 {
-			*t35 = t213[t213[0]]
+			*t36 = t214[t214[0]]
 		}
 //line alone.go:59
 		if t2 {
@@ -6304,36 +6385,36 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -6341,7 +6422,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -6359,7 +6440,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -6368,21 +6449,21 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t216]
+							b4 := t48.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -6395,76 +6476,76 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t117 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t117:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t118 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t118:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -6481,37 +6562,46 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t118 := ticket4
+							t119 := ticket4
 //line alone.go:228
-							t119 := t118
+							t120 := t119
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t118+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t119+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t120 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t120:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -6525,11 +6615,11 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t121 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t121:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -6539,18 +6629,18 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1110 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1110.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t123 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t123:t220]
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1110.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -6559,10 +6649,10 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -6586,9 +6676,9 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6602,23 +6692,23 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -6651,8 +6741,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t124 := t61
-							ring2 := t124
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -6666,37 +6756,37 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -6784,12 +6874,12 @@ func quernHostBulkyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
 	var in2 *uint32
 	var out2 *uint32
-	var t115 *uint32
-	var t213 *uint32
-	var t35 *uint32
+	var t116 *uint32
+	var t214 *uint32
+	var t36 *uint32
 	box4 := host2.Shared[[25000]uint32](r, 3)
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -6897,19 +6987,19 @@ func quernHostBulkyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5BulkyActor(r, box4, t213)
+						quernRow5BulkyActor(r, box4, t214)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6BulkyActor(r, t115, t35, box4, sh, outcome)
+						quernRow6BulkyActor(r, t116, t36, box4, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -7054,15 +7144,15 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -7070,25 +7160,25 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -7101,22 +7191,22 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -7149,22 +7239,31 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -7178,11 +7277,11 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -7191,21 +7290,21 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -7238,9 +7337,9 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7254,23 +7353,23 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -7318,37 +7417,37 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -7412,23 +7511,23 @@ func quernRow4BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
 }
 
 //go:noinline
-func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t213 *uint32) {
+func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t214 *uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:105
-		box4[threadX] = *t213
+		box4[threadX] = *t214
 	}
 }
 
 //go:noinline
-func quernRow6BulkyActor(r *host2.Run, t115, t35 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
+func quernRow6BulkyActor(r *host2.Run, t116, t36 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:107
 		if threadX == 0 {
-			*t115++
-			*t35 = box4[31] + 1
+			*t116++
+			*t36 = box4[31] + 1
 		}
 //line alone.go:59
 		if t2 {
@@ -7458,36 +7557,36 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -7495,7 +7594,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -7513,7 +7612,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -7522,21 +7621,21 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -7549,76 +7648,76 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box5 := int(t36.To.Box)
-							t118 := box5 * 16
-							t217 := (box5 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box5 := int(t37.To.Box)
+							t119 := box5 * 16
+							t218 := (box5 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -7635,37 +7734,46 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -7679,11 +7787,11 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -7692,31 +7800,31 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box6 := int(t1110.To.Box)
-									t124 := box6 * 16
-									t220 := (box6 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box6 := int(t1111.To.Box)
+									t125 := box6 * 16
+									t223 := (box6 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -7740,9 +7848,9 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7756,23 +7864,23 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -7805,8 +7913,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -7820,37 +7928,37 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -7938,8 +8046,8 @@ func quernHostBounceActor(r *host2.Run) {
 	var state *Match
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
-	var t213 *Match
-	var t35 *Ball
+	var t214 *Match
+	var t36 *Ball
 	var forwards bool
 	var stops bool
 	var last bool
@@ -8039,13 +8147,13 @@ func quernHostBounceActor(r *host2.Run) {
 //line alone.go:58
 				in2 = &cells[0].In
 //line quern_gen.go:13
-				t213 = state
-				t35 = in2
+				t214 = state
+				t36 = in2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4BounceActor(r, cs2, first3, cells, t213, t35, sh)
+						quernRow4BounceActor(r, cs2, first3, cells, t214, t36, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8190,15 +8298,15 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -8206,25 +8314,25 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -8237,22 +8345,22 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -8285,22 +8393,31 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -8314,11 +8431,11 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -8327,21 +8444,21 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -8374,9 +8491,9 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -8390,23 +8507,23 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -8454,37 +8571,37 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -8545,7 +8662,7 @@ func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t213 *Match, t35 *Ball, sh *actor.Status) {
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t214 *Match, t36 *Ball, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8554,130 +8671,130 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 //line alone.go:58
 		_ = cells[0].Out
 //line quern_gen.go:13
-		t115 := c2
-		var result08 kernel.Action
+		t116 := c2
+		var result09 kernel.Action
 //line handlers.go:132
 		if threadX > 0 {
-			result08 = 0
+			result09 = 0
 		} else {
-			t213.Turns++
-			t116 := t115
+			t214.Turns++
+			t117 := t116
 //line handlers.go:136
-			result09 := actor.Self[Ball](t116)
+			result010 := actor.Self[Ball](t117)
 //line handlers.go:136
-			next4 := Ball{Back: result09, Left: t35.Left - 1, Count: t35.Count + 1, Sum: t35.Sum + uint64(t35.Left)}
-			to2 := t35.Back
-			if t35.Left == 0 {
-				t36 := t213.Result
+			next4 := Ball{Back: result010, Left: t36.Left - 1, Count: t36.Count + 1, Sum: t36.Sum + uint64(t36.Left)}
+			to2 := t36.Back
+			if t36.Left == 0 {
+				t37 := t214.Result
 				next4.Left = 0
-				to2 = t36
+				to2 = t37
 			}
 //line handlers.go:141
-			t45 := t115
+			t46 := t116
 			t55 := to2
 			t67 := &next4
-			var result010 bool
+			var result011 bool
 //line context.go:52
 			if t55.Mailbox == 0 {
-				result010 = false
+				result011 = false
 			} else {
-				t117 := t55.Mailbox
-				t214 := t55.Actor
+				t118 := t55.Mailbox
+				t215 := t55.Actor
 //line send.go:27
-				if !(t45.To.Box == t117 && t45.To.Actor == t214) {
+				if !(t46.To.Box == t118 && t46.To.Actor == t215) {
 //line send.go:30
-					t118 := int(t117) * 16
-					t215 := (int(t117) + 1) * 16
+					t119 := int(t118) * 16
+					t216 := (int(t118) + 1) * 16
 //line send.go:30
-					b4 := t45.Post[t118:t215]
+					b4 := t46.Post[t119:t216]
 					loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 					loaded16 := host2.Load64(r, &b4[8])
 					loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-					t45.To = actor.Target{Box: t117, Actor: t214, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+					t46.To = actor.Target{Box: t118, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-					room4 := len(t45.Post)
-					if t45.To.Kind == 1 {
-						room4 = len(t45.Host)
+					room4 := len(t46.Post)
+					if t46.To.Kind == 1 {
+						room4 = len(t46.Host)
 					}
-					end2 := t45.To.Ring + uint64(t45.To.Slots)*t45.To.Step
+					end2 := t46.To.Ring + uint64(t46.To.Slots)*t46.To.Step
 //line send.go:37
-					if end2 > uint64(room4) || t45.To.Ring > end2 {
+					if end2 > uint64(room4) || t46.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:56
-				t37 := t45
+				t38 := t46
 				var ticket3 uint32
 				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:54
-					box4 := int(t37.To.Box)
-					t119 := box4 * 16
-					t216 := (box4 + 1) * 16
-//line send.go:55
-					b5 := t37.Post[t119:t216]
-					if t37.To.Owner != t37.To.Actor {
+//line send.go:58
+					box4 := int(t38.To.Box)
+					t120 := box4 * 16
+					t217 := (box4 + 1) * 16
+//line send.go:59
+					b5 := t38.Post[t120:t217]
+					if t38.To.Owner != t38.To.Actor {
 						loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-						t37.To.Owner = uint32(loaded18)
+//line send.go:61
+						t38.To.Owner = uint32(loaded18)
 					}
-					if t37.To.Owner != t37.To.Actor {
+					if t38.To.Owner != t38.To.Actor {
 						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room5 = 2
 					} else {
-//line send.go:63
+//line send.go:67
 						loaded19 := host2.Load64(r, &b5[10])
 						for owner2 := uint32(loaded19); ; {
-							if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-								t56 := t37
-								t68 := t37
-//line send.go:66
+							if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+								t56 := t38
+								t68 := t38
+//line send.go:70
 								loaded20 := host2.Load64(r, &b5[0])
 								t85 := loaded20
-//line send.go:66
+//line send.go:70
 								loaded21 := host2.Load64(r, &b5[8])
 								t106 := loaded21
-//line send.go:66
+//line send.go:70
 								t56.To.Tail = t85
-//line send.go:66
+//line send.go:70
 								t68.To.Head = t106
-								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:68
-									t37.To.Head = loaded22
-									kernel.StoreRelaxed(&b5[8], t37.To.Head)
+								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+									loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
+//line send.go:72
+									t38.To.Head = loaded22
+									kernel.StoreRelaxed(&b5[8], t38.To.Head)
 								}
-								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 									atomic.AddUint64(&b5[1], 1)
 									ticket3 = 0
 									room5 = 1
 									break block6
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
 							tail2 := old2
-//line send.go:79
-							if tail2 == t37.To.Tail {
-								t134 := t37
-								t144 := t37
+//line send.go:83
+							if tail2 == t38.To.Tail {
+								t134 := t38
+								t144 := t38
 								t153 := tail2 + 1
 								t164 := owner2
-//line send.go:80
+//line send.go:84
 								t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 								t144.To.Owner = t164
 								t173 := uint32(tail2)
 								ticket3 = t173
 								room5 = 0
 								break block6
 							}
-//line send.go:83
-							t37.To.Tail = tail2
+//line send.go:87
+							t38.To.Tail = tail2
 						}
 					}
 				}
@@ -8686,89 +8803,98 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 				room6 := room5
 //line context.go:57
 				if room6 != 0 {
-					result010 = false
+					result011 = false
 				} else {
 					t69 := ticket4
 //line send.go:46
-					result011 := int(t45.To.Ring + uint64(t69&(t45.To.Slots-1))*t45.To.Step)
+					t121 := t46.To.Ring
+//line send.go:46
+					t218 := t46.To.Step
+//line send.go:46
+					t39 := t46.To.Slots
+					t47 := t69
+//line send.go:50
+					result012 := int(t121 + uint64(t47&(t39-1))*t218)
+//line send.go:46
+					result013 := result012
 //line context.go:60
-					t86 := result011
+					t86 := result013
 					t96 := uint64(ticket4+1) << 32
 					slot3 := t86
 					tag2 := t96
 //line context.go:61
-					if t45.To.Kind == 1 {
-						t107 := t45
+					if t46.To.Kind == 1 {
+						t107 := t46
 						t1110 := slot3
 						t123 := tag2
-//line send.go:102
-						t120 := t1110
-						t217 := t1110 + 4
-//line send.go:102
-						h3 := t107.Host[t120:t217]
+//line send.go:106
+						t124 := t1110
+						t219 := t1110 + 4
+//line send.go:106
+						h3 := t107.Host[t124:t219]
 						kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
 						kernel.StoreRelaxed(&h3[1], t123)
 						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
 //line context.go:63
-						t135 := t45.Host
+						t135 := t46.Host
 						t145 := slot3 + 4
 						t154 := tag2
 						t165 := t67
 //line context.go:63
 						kernel.PutWords(t135, t145, t154, t165)
-						result010 = true
+						result011 = true
 					} else {
-						t174 := t45
+						t174 := t46
 						t182 := slot3
 						t193 := tag2
-//line send.go:91
-						t121 := t182
-						t218 := t182 + 4
-//line send.go:91
-						h4 := t174.Post[t121:t218]
+//line send.go:95
+						t125 := t182
+						t220 := t182 + 4
+//line send.go:95
+						h4 := t174.Post[t125:t220]
 						kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
 						kernel.StoreRelaxed(&h4[1], t193)
 						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
 //line context.go:67
-						t202 := t45.Post
-						t219 := slot3 + 4
+						t202 := t46.Post
+						t2110 := slot3 + 4
 						t223 := tag2
 						t233 := t67
 //line context.go:67
-						kernel.PutWords(t202, t219, t223, t233)
-						t242 := t45
-//line send.go:113
+						kernel.PutWords(t202, t2110, t223, t233)
+						t242 := t46
+//line send.go:117
 						if !(t242.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 							kernel.Fence()
 							box5 := int(t242.To.Box)
-							t124 := box5 * 16
-							t220 := (box5 + 1) * 16
-//line send.go:120
-							b6 := t242.Post[t124:t220]
+							t126 := box5 * 16
+							t221 := (box5 + 1) * 16
+//line send.go:124
+							b6 := t242.Post[t126:t221]
 							loaded23 := host2.Load64(r, &b6[9])
 							if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
 								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
 //line context.go:69
-						result010 = true
+						result011 = true
 					}
 				}
 			}
 //line handlers.go:141
-			if !result010 {
-				result08 = 4
+			if !result011 {
+				result09 = 4
 			} else {
-				result08 = 0
+				result09 = 0
 			}
 		}
 //line quern_gen.go:13
-		result2 := result08
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -8801,33 +8927,33 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t221 := source3
-				var result012 uint32
+				t224 := source3
+				var result014 uint32
 				switch {
 				default:
 //line look.go:33
-					if t221 == 4 {
-						result012 = 0
+					if t224 == 4 {
+						result014 = 0
 						break
 //line look.go:35
-					} else if t221 < 4 {
-						result012 = shape.Slots + t221*shape.SideSlots
+					} else if t224 < 4 {
+						result014 = shape.Slots + t224*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t221-1)*shape.SideSlots
+					result014 = shape.Slots + (t224-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t57 := source3
-				var result013 uint32
+				var result015 uint32
 //line look.go:43
 				if t57 == 4 {
-					result013 = shape.Slots
+					result015 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result015 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
 				t75 := at3
 				t87 := at3 + shape.Out
 //line alone.go:175
@@ -8843,8 +8969,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t472 := now3
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
@@ -8853,7 +8979,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result014 bool
+				var result016 bool
 			block8:
 				switch {
 				default:
@@ -8862,21 +8988,21 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to3 := t48.Post[list2+1+int(i2)]
-						t125 := uint32(to3)
-						t224 := uint32(to3 >> 32)
+						t127 := uint32(to3)
+						t225 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t125 && t48.To.Actor == t224) {
+						if !(t48.To.Box == t127 && t48.To.Actor == t225) {
 //line send.go:30
-							t126 := int(t125) * 16
-							t225 := (int(t125) + 1) * 16
+							t128 := int(t127) * 16
+							t226 := (int(t127) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t126:t225]
+							b7 := t48.Post[t128:t226]
 							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load64(r, &b7[8])
 							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
+							t48.To = actor.Target{Box: t127, Actor: t225, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -8889,76 +9015,76 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							}
 						}
 //line alone.go:194
-						t38 := t48
+						t310 := t48
 						var ticket5 uint32
 						var room8 uint32
 					block9:
 						switch {
 						default:
-//line send.go:54
-							box6 := int(t38.To.Box)
-							t127 := box6 * 16
-							t226 := (box6 + 1) * 16
-//line send.go:55
-							b8 := t38.Post[t127:t226]
-							if t38.To.Owner != t38.To.Actor {
+//line send.go:58
+							box6 := int(t310.To.Box)
+							t129 := box6 * 16
+							t227 := (box6 + 1) * 16
+//line send.go:59
+							b8 := t310.Post[t129:t227]
+							if t310.To.Owner != t310.To.Actor {
 								loaded27 := host2.Load64(r, &b8[10])
-//line send.go:57
-								t38.To.Owner = uint32(loaded27)
+//line send.go:61
+								t310.To.Owner = uint32(loaded27)
 							}
-							if t38.To.Owner != t38.To.Actor {
+							if t310.To.Owner != t310.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded28 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded28); ; {
-									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-										t58 := t38
-										t610 := t38
-//line send.go:66
+									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+										t58 := t310
+										t610 := t310
+//line send.go:70
 										loaded29 := host2.Load64(r, &b8[0])
 										t88 := loaded29
-//line send.go:66
+//line send.go:70
 										loaded30 := host2.Load64(r, &b8[8])
 										t109 := loaded30
-//line send.go:66
+//line send.go:70
 										t58.To.Tail = t88
-//line send.go:66
+//line send.go:70
 										t610.To.Head = t109
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded31 := host2.Load64(r, &t38.Host[b8[15]+1])
-//line send.go:68
-											t38.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t38.To.Head)
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded31 := host2.Load64(r, &t310.Host[b8[15]+1])
+//line send.go:72
+											t310.To.Head = loaded31
+											kernel.StoreRelaxed(&b8[8], t310.To.Head)
 										}
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block9
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t38.To.Tail, t38.To.Tail+1)
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
 									tail3 := old3
-//line send.go:79
-									if tail3 == t38.To.Tail {
-										t136 := t38
-										t146 := t38
+//line send.go:83
+									if tail3 == t310.To.Tail {
+										t136 := t310
+										t146 := t310
 										t155 := tail3 + 1
 										t166 := owner3
-//line send.go:80
+//line send.go:84
 										t136.To.Tail = t155
-//line send.go:80
+//line send.go:84
 										t146.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block9
 									}
-//line send.go:83
-									t38.To.Tail = tail3
+//line send.go:87
+									t310.To.Tail = tail3
 								}
 							}
 						}
@@ -8975,11 +9101,11 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result015 := t48.Correlation()
+							result017 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result015
+							saved3[len(t522)] = result017
 							t49[12] = i2 + 1
-							result014 = false
+							result016 = false
 							break block8
 						}
 //line alone.go:204
@@ -8988,24 +9114,33 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							t1010 := t522
 							t1111 := ticket6
 //line alone.go:228
-							t128 := t1111
+							t130 := t1111
 //line send.go:46
-							result016 := int(t98.To.Ring + uint64(t128&(t98.To.Slots-1))*t98.To.Step)
+							t131 := t98.To.Ring
+//line send.go:46
+							t228 := t98.To.Step
+//line send.go:46
+							t311 := t98.To.Slots
+							t410 := t130
+//line send.go:50
+							result018 := int(t131 + uint64(t410&(t311-1))*t228)
+//line send.go:46
+							result019 := result018
 //line alone.go:228
-							t39 := result016
-							t46 := uint64(t1111+1) << 32
-							slot5 := t39
-							tag4 := t46
+							t312 := result019
+							t411 := uint64(t1111+1) << 32
+							slot5 := t312
+							tag4 := t411
 //line alone.go:229
 							if t98.To.Kind == 1 {
 								t59 := t98
 								t612 := slot5
 								t77 := tag4
-//line send.go:102
-								t129 := t612
-								t227 := t612 + 4
-//line send.go:102
-								h5 := t59.Host[t129:t227]
+//line send.go:106
+								t137 := t612
+								t229 := t612 + 4
+//line send.go:106
+								h5 := t59.Host[t137:t229]
 								kernel.StoreRelaxed(&h5[0], t77|uint64(t59.ID<<8|128))
 								kernel.StoreRelaxed(&h5[1], t77)
 								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
@@ -9019,11 +9154,11 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								t89 := t98
 								t99 := slot5
 								t1011 := tag4
-//line send.go:91
-								t130 := t99
-								t228 := t99 + 4
-//line send.go:91
-								h6 := t89.Post[t130:t228]
+//line send.go:95
+								t138 := t99
+								t230 := t99 + 4
+//line send.go:95
+								h6 := t89.Post[t138:t230]
 								kernel.StoreRelaxed(&h6[0], t1011|uint64(t89.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1011)
 								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
@@ -9033,18 +9168,18 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
 								}
 								t1112 := t98
-//line send.go:113
+//line send.go:117
 								if !(t1112.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box7 := int(t1112.To.Box)
-									t131 := box7 * 16
-									t229 := (box7 + 1) * 16
-//line send.go:120
-									b9 := t1112.Post[t131:t229]
+									t139 := box7 * 16
+									t231 := (box7 + 1) * 16
+//line send.go:124
+									b9 := t1112.Post[t139:t231]
 									loaded32 := host2.Load64(r, &b9[9])
 									if loaded32 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1112.Host[0], 1)
 									}
@@ -9053,10 +9188,10 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 					}
 //line alone.go:208
-					result014 = true
+					result016 = true
 				}
 //line alone.go:82
-				t542 = result014
+				t542 = result016
 			}
 			whole := t542
 //line alone.go:83
@@ -9080,9 +9215,9 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -9096,23 +9231,23 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								}
 								next5 := t592[level2]
 								t613 := level2
-								var result017 uint32
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
 									if t613 == 4 {
-										result017 = 0
+										result020 = 0
 										break
 //line look.go:35
 									} else if t613 < 4 {
-										result017 = shape.Slots + t613*shape.SideSlots
+										result020 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t613-1)*shape.SideSlots
+									result020 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t61[at4])
 								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
@@ -9151,46 +9286,46 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t137 := t622
+								t1310 := t622
 //line alone.go:146
 								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t137
+								ring2 = t1310
 								at5 = t147
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
 								t167 := source4
-								var result018 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t167 == 4 {
-										result018 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t167 < 4 {
-										result018 = shape.Slots + t167*shape.SideSlots
+										result021 = shape.Slots + t167*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t167-1)*shape.SideSlots
+									result021 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result019 uint32
+								var result022 uint32
 //line look.go:43
 								if t194 == 4 {
-									result019 = shape.Slots
+									result022 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result022 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
 							}
-							t2110 := at5
+							t2111 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t2210]
+							slot6 := ring2[t2111:t2210]
 							cell2 := words[:t234]
 							for w11 := 0; w11 < len(slot6); w11++ {
 								loaded37 := host2.Load64(r, &slot6[w11])
@@ -9278,11 +9413,11 @@ func quernHostTwiceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t213 *int64
-	var t35 *int64
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *int64
+	var t214 *int64
+	var t36 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -9390,13 +9525,13 @@ func quernHostTwiceActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TwiceActor(r, t35, t213, t115, sh, outcome)
+						quernRow5TwiceActor(r, t36, t214, t116, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -9541,15 +9676,15 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -9557,25 +9692,25 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -9588,22 +9723,22 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -9636,22 +9771,31 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -9665,11 +9809,11 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -9678,21 +9822,21 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -9725,9 +9869,9 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -9741,23 +9885,23 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -9805,37 +9949,37 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -9899,14 +10043,14 @@ func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5TwiceActor(r *host2.Run, t35, t213, t115 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5TwiceActor(r *host2.Run, t36, t214, t116 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:151
 		if threadX == 0 {
-			*t35 = 2 * *t213
-			*t115 += *t213
+			*t36 = 2 * *t214
+			*t116 += *t214
 		}
 //line alone.go:59
 		if t2 {
@@ -9936,36 +10080,36 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -9973,7 +10117,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -9991,7 +10135,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -10000,21 +10144,21 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -10027,76 +10171,76 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -10113,37 +10257,46 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -10157,11 +10310,11 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -10170,31 +10323,31 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -10218,9 +10371,9 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -10234,23 +10387,23 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -10283,8 +10436,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -10298,37 +10451,37 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -10416,11 +10569,11 @@ func quernHostLingerActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t213 *int64
-	var t35 *int64
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *int64
+	var t214 *int64
+	var t36 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -10528,13 +10681,13 @@ func quernHostLingerActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5LingerActor(r, t213, t115, t35, sh, outcome)
+						quernRow5LingerActor(r, t214, t116, t36, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -10679,15 +10832,15 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -10695,25 +10848,25 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -10726,22 +10879,22 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -10774,22 +10927,31 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -10803,11 +10965,11 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -10816,21 +10978,21 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -10863,9 +11025,9 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -10879,23 +11041,23 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -10943,37 +11105,37 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -11037,7 +11199,7 @@ func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5LingerActor(r *host2.Run, t213, t115, t35 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5LingerActor(r *host2.Run, t214, t116, t36 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -11045,7 +11207,7 @@ func quernRow5LingerActor(r *host2.Run, t213, t115, t35 *int64, sh *actor.Status
 		if threadX == 0 {
 			now2 := kernel.GlobalTimer()
 //line handlers.go:163
-			until := now2 + *t213
+			until := now2 + *t214
 			var now3 int64
 			for {
 //line handlers.go:163
@@ -11055,8 +11217,8 @@ func quernRow5LingerActor(r *host2.Run, t213, t115, t35 *int64, sh *actor.Status
 				}
 			}
 //line handlers.go:165
-			*t115++
-			*t35 = *t115
+			*t116++
+			*t36 = *t116
 		}
 //line alone.go:59
 		if t2 {
@@ -11086,36 +11248,36 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now5 - begin)
+				t452 := uint32(now5 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -11123,7 +11285,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -11141,7 +11303,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -11150,21 +11312,21 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -11177,76 +11339,76 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -11263,37 +11425,46 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -11307,11 +11478,11 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -11320,31 +11491,31 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -11368,9 +11539,9 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -11384,23 +11555,23 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -11433,8 +11604,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -11448,37 +11619,37 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -11567,13 +11738,13 @@ func quernHostScatterActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Burst, int32]](r, 1)
 	var in2 *Burst
 	var out2 *int32
-	var t213 *[32]int32
-	var t35 *Burst
-	var t45 *int32
+	var t214 *[32]int32
+	var t36 *Burst
+	var t46 *int32
 	endeds := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	givens := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
-	var result011 kernel.Action
+	var result013 kernel.Action
 	anys := host2.Scratch[bool](r, 6, r.BlockDim.Count())
 	var result2 kernel.Action
 	var outcome uint32
@@ -11584,7 +11755,7 @@ func quernHostScatterActor(r *host2.Run) {
 	t108 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
-	t234 := shape.Stride
+	t235 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -11685,35 +11856,35 @@ func quernHostScatterActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t35 = in2
-				t45 = out2
+				t214 = state
+				t36 = in2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t213, t35)
+						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t214, t36)
 					}
 				}
 //line handlers.go:193
 				host2.All(alls, givens)
 				if !alls[0] {
 //line handlers.go:194
-					result011 = 4
+					result013 = 4
 				} else {
 					host2.Any(anys, endeds)
 //line handlers.go:204
-					result011 = 1
+					result013 = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow6ScatterActor(r, anys, first4, t213, t45, t35)
+							quernRow6ScatterActor(r, anys, first4, t214, t46, t36)
 						}
 					}
 				}
 //line quern_gen.go:13
-				result2 = result011
+				result2 = result013
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -11738,7 +11909,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t235, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11864,15 +12035,15 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -11880,25 +12051,25 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -11911,22 +12082,22 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -11959,22 +12130,31 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -11988,11 +12168,11 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -12001,21 +12181,21 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -12048,9 +12228,9 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -12064,23 +12244,23 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -12128,37 +12308,37 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -12228,7 +12408,7 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t213 *[32]int32, t35 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t214 *[32]int32, t36 *Burst) {
 	cRow2 := cs2[first3:][:32]
 	endedRow := endeds[first3:][:32]
 	givenRow := givens[first3:][:32]
@@ -12236,117 +12416,117 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
+		t116 := c2
 //line handlers.go:183
 		ended := false
-		for n := t213[threadX]; int(n)*32+threadX < int(t35.Count); n++ {
-			v2 := t35.First + int64(int(n)*32+threadX)
-			t116 := t115
+		for n := t214[threadX]; int(n)*32+threadX < int(t36.Count); n++ {
+			v2 := t36.First + int64(int(n)*32+threadX)
+			t117 := t116
 //line handlers.go:186
-			t214 := t35.To
-			t36 := &v2
-			var result08 bool
+			t215 := t36.To
+			t37 := &v2
+			var result09 bool
 //line context.go:52
-			if t214.Mailbox == 0 {
-				result08 = false
+			if t215.Mailbox == 0 {
+				result09 = false
 			} else {
-				t117 := t214.Mailbox
-				t215 := t214.Actor
+				t118 := t215.Mailbox
+				t216 := t215.Actor
 //line send.go:27
-				if !(t116.To.Box == t117 && t116.To.Actor == t215) {
+				if !(t117.To.Box == t118 && t117.To.Actor == t216) {
 //line send.go:30
-					t118 := int(t117) * 16
-					t216 := (int(t117) + 1) * 16
+					t119 := int(t118) * 16
+					t217 := (int(t118) + 1) * 16
 //line send.go:30
-					b4 := t116.Post[t118:t216]
+					b4 := t117.Post[t119:t217]
 					loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 					loaded16 := host2.Load64(r, &b4[8])
 					loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-					t116.To = actor.Target{Box: t117, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+					t117.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-					room4 := len(t116.Post)
-					if t116.To.Kind == 1 {
-						room4 = len(t116.Host)
+					room4 := len(t117.Post)
+					if t117.To.Kind == 1 {
+						room4 = len(t117.Host)
 					}
-					end2 := t116.To.Ring + uint64(t116.To.Slots)*t116.To.Step
+					end2 := t117.To.Ring + uint64(t117.To.Slots)*t117.To.Step
 //line send.go:37
-					if end2 > uint64(room4) || t116.To.Ring > end2 {
+					if end2 > uint64(room4) || t117.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:56
-				t37 := t116
+				t38 := t117
 				var ticket3 uint32
 				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:54
-					box4 := int(t37.To.Box)
-					t119 := box4 * 16
-					t217 := (box4 + 1) * 16
-//line send.go:55
-					b5 := t37.Post[t119:t217]
-					if t37.To.Owner != t37.To.Actor {
+//line send.go:58
+					box4 := int(t38.To.Box)
+					t120 := box4 * 16
+					t218 := (box4 + 1) * 16
+//line send.go:59
+					b5 := t38.Post[t120:t218]
+					if t38.To.Owner != t38.To.Actor {
 						loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-						t37.To.Owner = uint32(loaded18)
+//line send.go:61
+						t38.To.Owner = uint32(loaded18)
 					}
-					if t37.To.Owner != t37.To.Actor {
+					if t38.To.Owner != t38.To.Actor {
 						atomic.AddUint64(&b5[1], 1)
 						ticket3 = 0
 						room5 = 2
 					} else {
-//line send.go:63
+//line send.go:67
 						loaded19 := host2.Load64(r, &b5[10])
 						for owner2 := uint32(loaded19); ; {
-							if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-								t55 := t37
-								t67 := t37
-//line send.go:66
+							if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+								t55 := t38
+								t67 := t38
+//line send.go:70
 								loaded20 := host2.Load64(r, &b5[0])
 								t85 := loaded20
-//line send.go:66
+//line send.go:70
 								loaded21 := host2.Load64(r, &b5[8])
 								t106 := loaded21
-//line send.go:66
+//line send.go:70
 								t55.To.Tail = t85
-//line send.go:66
+//line send.go:70
 								t67.To.Head = t106
-								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:68
-									t37.To.Head = loaded22
-									kernel.StoreRelaxed(&b5[8], t37.To.Head)
+								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
+									loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
+//line send.go:72
+									t38.To.Head = loaded22
+									kernel.StoreRelaxed(&b5[8], t38.To.Head)
 								}
-								if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
 									atomic.AddUint64(&b5[1], 1)
 									ticket3 = 0
 									room5 = 1
 									break block6
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
 							tail2 := old2
-//line send.go:79
-							if tail2 == t37.To.Tail {
-								t134 := t37
-								t144 := t37
+//line send.go:83
+							if tail2 == t38.To.Tail {
+								t134 := t38
+								t144 := t38
 								t153 := tail2 + 1
 								t164 := owner2
-//line send.go:80
+//line send.go:84
 								t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 								t144.To.Owner = t164
 								t173 := uint32(tail2)
 								ticket3 = t173
 								room5 = 0
 								break block6
 							}
-//line send.go:83
-							t37.To.Tail = tail2
+//line send.go:87
+							t38.To.Tail = tail2
 						}
 					}
 				}
@@ -12355,100 +12535,109 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 				room6 := room5
 //line context.go:57
 				if room6 != 0 {
-					result08 = false
+					result09 = false
 				} else {
 					t68 := ticket4
 //line send.go:46
-					result09 := int(t116.To.Ring + uint64(t68&(t116.To.Slots-1))*t116.To.Step)
+					t121 := t117.To.Ring
+//line send.go:46
+					t219 := t117.To.Step
+//line send.go:46
+					t39 := t117.To.Slots
+					t47 := t68
+//line send.go:50
+					result010 := int(t121 + uint64(t47&(t39-1))*t219)
+//line send.go:46
+					result011 := result010
 //line context.go:60
-					t86 := result09
+					t86 := result011
 					t96 := uint64(ticket4+1) << 32
 					slot3 := t86
 					tag2 := t96
 //line context.go:61
-					if t116.To.Kind == 1 {
-						t107 := t116
+					if t117.To.Kind == 1 {
+						t107 := t117
 						t1110 := slot3
 						t123 := tag2
-//line send.go:102
-						t120 := t1110
-						t218 := t1110 + 4
-//line send.go:102
-						h3 := t107.Host[t120:t218]
+//line send.go:106
+						t124 := t1110
+						t220 := t1110 + 4
+//line send.go:106
+						h3 := t107.Host[t124:t220]
 						kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
 						kernel.StoreRelaxed(&h3[1], t123)
 						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
 						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
 //line context.go:63
-						t135 := t116.Host
+						t135 := t117.Host
 						t145 := slot3 + 4
 						t154 := tag2
-						t165 := t36
+						t165 := t37
 //line context.go:63
 						kernel.PutWords(t135, t145, t154, t165)
-						result08 = true
+						result09 = true
 					} else {
-						t174 := t116
+						t174 := t117
 						t182 := slot3
 						t193 := tag2
-//line send.go:91
-						t121 := t182
-						t219 := t182 + 4
-//line send.go:91
-						h4 := t174.Post[t121:t219]
+//line send.go:95
+						t125 := t182
+						t221 := t182 + 4
+//line send.go:95
+						h4 := t174.Post[t125:t221]
 						kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
 						kernel.StoreRelaxed(&h4[1], t193)
 						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
 //line context.go:67
-						t202 := t116.Post
+						t202 := t117.Post
 						t2110 := slot3 + 4
 						t223 := tag2
-						t233 := t36
+						t233 := t37
 //line context.go:67
 						kernel.PutWords(t202, t2110, t223, t233)
-						t242 := t116
-//line send.go:113
+						t242 := t117
+//line send.go:117
 						if !(t242.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 							kernel.Fence()
 							box5 := int(t242.To.Box)
-							t124 := box5 * 16
-							t220 := (box5 + 1) * 16
-//line send.go:120
-							b6 := t242.Post[t124:t220]
+							t126 := box5 * 16
+							t224 := (box5 + 1) * 16
+//line send.go:124
+							b6 := t242.Post[t126:t224]
 							loaded23 := host2.Load64(r, &b6[9])
 							if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
 								kernel.StoreRelaxed(&t242.Host[0], 1)
 							}
 						}
 //line context.go:69
-						result08 = true
+						result09 = true
 					}
 				}
 			}
 //line handlers.go:186
-			if !result08 {
-				t56 := t115
+			if !result09 {
+				t56 := t116
 //line handlers.go:187
-				t69 := t35.To
-				var result010 bool
+				t69 := t36.To
+				var result012 bool
 //line context.go:75
 				if t69.Mailbox == 0 {
-					result010 = true
+					result012 = true
 				} else {
 					loaded24 := host2.Load64(r, &t56.Post[int(t69.Mailbox)*16+10])
-					result010 = uint32(loaded24) != t69.Actor
+					result012 = uint32(loaded24) != t69.Actor
 				}
 //line handlers.go:187
-				ended = result010
+				ended = result012
 				break
 			}
-			t213[threadX] = n + 1
+			t214[threadX] = n + 1
 		}
-		done := int(t213[threadX])*32+threadX >= int(t35.Count)
+		done := int(t214[threadX])*32+threadX >= int(t36.Count)
 		given := done || ended
 		endedRow[threadX] = ended
 		givenRow[threadX] = given
@@ -12456,18 +12645,18 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t213 *[32]int32, t45 *int32, t35 *Burst) {
+func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t214 *[32]int32, t46 *int32, t36 *Burst) {
 	anyRow := anys[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		any2 := anyRow[threadX]
 //line handlers.go:196
 		lost := any2
-		t213[threadX] = 0
+		t214[threadX] = 0
 		if threadX == 0 {
-			*t45 = t35.Count
+			*t46 = t36.Count
 			if lost {
-				*t45 = -1
+				*t46 = -1
 			}
 		}
 	}
@@ -12486,7 +12675,7 @@ func quernRow7ScatterActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12509,33 +12698,33 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t221 := source3
-				var result012 uint32
+				t225 := source3
+				var result014 uint32
 				switch {
 				default:
 //line look.go:33
-					if t221 == 4 {
-						result012 = 0
+					if t225 == 4 {
+						result014 = 0
 						break
 //line look.go:35
-					} else if t221 < 4 {
-						result012 = shape.Slots + t221*shape.SideSlots
+					} else if t225 < 4 {
+						result014 = shape.Slots + t225*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t221-1)*shape.SideSlots
+					result014 = shape.Slots + (t225-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t57 := source3
-				var result013 uint32
+				var result015 uint32
 //line look.go:43
 				if t57 == 4 {
-					result013 = shape.Slots
+					result015 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result015 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
 				t75 := at3
 				t87 := at3 + shape.Out
 //line alone.go:175
@@ -12551,8 +12740,8 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t472 := now3
+			begin = t472
 //line alone.go:81
 			sh.Missing[0] = 9
 			t542 := !forwards
@@ -12561,7 +12750,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result014 bool
+				var result016 bool
 			block8:
 				switch {
 				default:
@@ -12570,21 +12759,21 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t125 := uint32(to2)
-						t224 := uint32(to2 >> 32)
+						t127 := uint32(to2)
+						t226 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t125 && t48.To.Actor == t224) {
+						if !(t48.To.Box == t127 && t48.To.Actor == t226) {
 //line send.go:30
-							t126 := int(t125) * 16
-							t225 := (int(t125) + 1) * 16
+							t128 := int(t127) * 16
+							t227 := (int(t127) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t126:t225]
+							b7 := t48.Post[t128:t227]
 							loaded25 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded26 := host2.Load64(r, &b7[8])
 							loaded27 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t125, Actor: t224, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
+							t48.To = actor.Target{Box: t127, Actor: t226, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
 							room7 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -12597,76 +12786,76 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							}
 						}
 //line alone.go:194
-						t38 := t48
+						t310 := t48
 						var ticket5 uint32
 						var room8 uint32
 					block9:
 						switch {
 						default:
-//line send.go:54
-							box6 := int(t38.To.Box)
-							t127 := box6 * 16
-							t226 := (box6 + 1) * 16
-//line send.go:55
-							b8 := t38.Post[t127:t226]
-							if t38.To.Owner != t38.To.Actor {
+//line send.go:58
+							box6 := int(t310.To.Box)
+							t129 := box6 * 16
+							t228 := (box6 + 1) * 16
+//line send.go:59
+							b8 := t310.Post[t129:t228]
+							if t310.To.Owner != t310.To.Actor {
 								loaded28 := host2.Load64(r, &b8[10])
-//line send.go:57
-								t38.To.Owner = uint32(loaded28)
+//line send.go:61
+								t310.To.Owner = uint32(loaded28)
 							}
-							if t38.To.Owner != t38.To.Actor {
+							if t310.To.Owner != t310.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded29 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded29); ; {
-									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-										t58 := t38
-										t610 := t38
-//line send.go:66
+									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+										t58 := t310
+										t610 := t310
+//line send.go:70
 										loaded30 := host2.Load64(r, &b8[0])
 										t88 := loaded30
-//line send.go:66
+//line send.go:70
 										loaded31 := host2.Load64(r, &b8[8])
 										t109 := loaded31
-//line send.go:66
+//line send.go:70
 										t58.To.Tail = t88
-//line send.go:66
+//line send.go:70
 										t610.To.Head = t109
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded32 := host2.Load64(r, &t38.Host[b8[15]+1])
-//line send.go:68
-											t38.To.Head = loaded32
-											kernel.StoreRelaxed(&b8[8], t38.To.Head)
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded32 := host2.Load64(r, &t310.Host[b8[15]+1])
+//line send.go:72
+											t310.To.Head = loaded32
+											kernel.StoreRelaxed(&b8[8], t310.To.Head)
 										}
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block9
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t38.To.Tail, t38.To.Tail+1)
+									old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
 									tail3 := old3
-//line send.go:79
-									if tail3 == t38.To.Tail {
-										t136 := t38
-										t146 := t38
+//line send.go:83
+									if tail3 == t310.To.Tail {
+										t136 := t310
+										t146 := t310
 										t155 := tail3 + 1
 										t166 := owner3
-//line send.go:80
+//line send.go:84
 										t136.To.Tail = t155
-//line send.go:80
+//line send.go:84
 										t146.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block9
 									}
-//line send.go:83
-									t38.To.Tail = tail3
+//line send.go:87
+									t310.To.Tail = tail3
 								}
 							}
 						}
@@ -12683,11 +12872,11 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result015 := t48.Correlation()
+							result017 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result015
+							saved3[len(t522)] = result017
 							t49[12] = i2 + 1
-							result014 = false
+							result016 = false
 							break block8
 						}
 //line alone.go:204
@@ -12696,24 +12885,33 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							t1010 := t522
 							t1111 := ticket6
 //line alone.go:228
-							t128 := t1111
+							t130 := t1111
 //line send.go:46
-							result016 := int(t98.To.Ring + uint64(t128&(t98.To.Slots-1))*t98.To.Step)
+							t131 := t98.To.Ring
+//line send.go:46
+							t229 := t98.To.Step
+//line send.go:46
+							t311 := t98.To.Slots
+							t410 := t130
+//line send.go:50
+							result018 := int(t131 + uint64(t410&(t311-1))*t229)
+//line send.go:46
+							result019 := result018
 //line alone.go:228
-							t39 := result016
-							t46 := uint64(t1111+1) << 32
-							slot5 := t39
-							tag4 := t46
+							t312 := result019
+							t411 := uint64(t1111+1) << 32
+							slot5 := t312
+							tag4 := t411
 //line alone.go:229
 							if t98.To.Kind == 1 {
 								t59 := t98
 								t612 := slot5
 								t77 := tag4
-//line send.go:102
-								t129 := t612
-								t227 := t612 + 4
-//line send.go:102
-								h5 := t59.Host[t129:t227]
+//line send.go:106
+								t137 := t612
+								t230 := t612 + 4
+//line send.go:106
+								h5 := t59.Host[t137:t230]
 								kernel.StoreRelaxed(&h5[0], t77|uint64(t59.ID<<8|128))
 								kernel.StoreRelaxed(&h5[1], t77)
 								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
@@ -12727,11 +12925,11 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								t89 := t98
 								t99 := slot5
 								t1011 := tag4
-//line send.go:91
-								t130 := t99
-								t228 := t99 + 4
-//line send.go:91
-								h6 := t89.Post[t130:t228]
+//line send.go:95
+								t138 := t99
+								t231 := t99 + 4
+//line send.go:95
+								h6 := t89.Post[t138:t231]
 								kernel.StoreRelaxed(&h6[0], t1011|uint64(t89.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1011)
 								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
@@ -12741,18 +12939,18 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
 								}
 								t1112 := t98
-//line send.go:113
+//line send.go:117
 								if !(t1112.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box7 := int(t1112.To.Box)
-									t131 := box7 * 16
-									t229 := (box7 + 1) * 16
-//line send.go:120
-									b9 := t1112.Post[t131:t229]
+									t139 := box7 * 16
+									t234 := (box7 + 1) * 16
+//line send.go:124
+									b9 := t1112.Post[t139:t234]
 									loaded33 := host2.Load64(r, &b9[9])
 									if loaded33 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1112.Host[0], 1)
 									}
@@ -12761,10 +12959,10 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 					}
 //line alone.go:208
-					result014 = true
+					result016 = true
 				}
 //line alone.go:82
-				t542 = result014
+				t542 = result016
 			}
 			whole := t542
 //line alone.go:83
@@ -12788,9 +12986,9 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -12804,23 +13002,23 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								}
 								next4 := t592[level2]
 								t613 := level2
-								var result017 uint32
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
 									if t613 == 4 {
-										result017 = 0
+										result020 = 0
 										break
 //line look.go:35
 									} else if t613 < 4 {
-										result017 = shape.Slots + t613*shape.SideSlots
+										result020 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t613-1)*shape.SideSlots
+									result020 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded35 := host2.Load64(r, &t61[at4])
 								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
@@ -12859,47 +13057,47 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t137 := t622
+								t1310 := t622
 //line alone.go:146
 								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t137
+								ring2 = t1310
 								at5 = t147
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
 								t167 := source4
-								var result018 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t167 == 4 {
-										result018 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t167 < 4 {
-										result018 = shape.Slots + t167*shape.SideSlots
+										result021 = shape.Slots + t167*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t167-1)*shape.SideSlots
+									result021 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result019 uint32
+								var result022 uint32
 //line look.go:43
 								if t194 == 4 {
-									result019 = shape.Slots
+									result022 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result022 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
 							slot6 := ring2[t2111:t2210]
-							cell2 := words[:t234]
+							cell2 := words[:t235]
 							for w11 := 0; w11 < len(slot6); w11++ {
 								loaded38 := host2.Load64(r, &slot6[w11])
 								v3 := loaded38
@@ -12986,11 +13184,11 @@ func quernHostSumActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t213 *int64
-	var t35 *int64
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t116 *int64
+	var t214 *int64
+	var t36 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -13098,13 +13296,13 @@ func quernHostSumActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5SumActor(r, t115, t213, t35, sh, outcome)
+						quernRow5SumActor(r, t116, t214, t36, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -13249,15 +13447,15 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -13265,25 +13463,25 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -13296,22 +13494,22 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -13344,22 +13542,31 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -13373,11 +13580,11 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -13386,21 +13593,21 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -13433,9 +13640,9 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -13449,23 +13656,23 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -13513,37 +13720,37 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -13607,14 +13814,14 @@ func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5SumActor(r *host2.Run, t115, t213, t35 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5SumActor(r *host2.Run, t116, t214, t36 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:211
 		if threadX == 0 {
-			*t115 += *t213
-			*t35 = *t115
+			*t116 += *t214
+			*t36 = *t116
 		}
 //line alone.go:59
 		if t2 {
@@ -13644,36 +13851,36 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -13681,7 +13888,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -13699,7 +13906,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -13708,21 +13915,21 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -13735,76 +13942,76 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -13821,37 +14028,46 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -13865,11 +14081,11 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -13878,31 +14094,31 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -13926,9 +14142,9 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -13942,23 +14158,23 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -13991,8 +14207,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -14006,37 +14222,37 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -14124,12 +14340,12 @@ func quernHostFlawedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *Flaw
-	var t213 *int64
-	var t35 *int64
+	var t116 *Flaw
+	var t214 *int64
+	var t36 *int64
 	var flaw bool
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -14237,16 +14453,16 @@ func quernHostFlawedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:229
-				flaw = *t213 == t115.Number
+				flaw = *t214 == t116.Number
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5FlawedActor(r, flaw, t115, t213, t35, sh, outcome)
+						quernRow5FlawedActor(r, flaw, t116, t214, t36, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -14391,15 +14607,15 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -14407,25 +14623,25 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -14438,22 +14654,22 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -14486,22 +14702,31 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -14515,11 +14740,11 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -14528,21 +14753,21 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -14575,9 +14800,9 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -14591,23 +14816,23 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -14655,37 +14880,37 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -14749,17 +14974,17 @@ func quernRow4FlawedActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5FlawedActor(r *host2.Run, flaw bool, t115 *Flaw, t213, t35 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5FlawedActor(r *host2.Run, flaw bool, t116 *Flaw, t214, t36 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:230
-		if flaw && (t115.Thread < 0 || int(t115.Thread) == threadX) {
+		if flaw && (t116.Thread < 0 || int(t116.Thread) == threadX) {
 			host2.Fail(r, "asked to")
 		}
 		if threadX == 0 && !flaw {
-			t115.Sum += *t213
-			*t35 = t115.Sum
+			t116.Sum += *t214
+			*t36 = t116.Sum
 		}
 //line alone.go:59
 		if t2 {
@@ -14789,36 +15014,36 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -14826,7 +15051,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -14844,7 +15069,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -14853,21 +15078,21 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -14880,76 +15105,76 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -14966,37 +15191,46 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -15010,11 +15244,11 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -15023,31 +15257,31 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -15071,9 +15305,9 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -15087,23 +15321,23 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -15136,8 +15370,8 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -15151,37 +15385,37 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -15270,11 +15504,11 @@ func quernHostCollectActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
 	var out2 *Ball
-	var t213 *Ball
-	var t35 *Ball
-	var t45 *Ball
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t214 *Ball
+	var t36 *Ball
+	var t46 *Ball
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -15383,14 +15617,14 @@ func quernHostCollectActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t35 = in2
-				t45 = out2
+				t214 = state
+				t36 = in2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t213, t35, t45, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t214, t36, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -15535,15 +15769,15 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -15551,25 +15785,25 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -15582,22 +15816,22 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -15630,22 +15864,31 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -15659,11 +15902,11 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -15672,21 +15915,21 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -15719,9 +15962,9 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -15735,23 +15978,23 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -15799,37 +16042,37 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -15899,22 +16142,22 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t35, t45 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t36, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t116 := c2
 //line handlers.go:244
 		if threadX == 0 {
-			result08 := t115.Sender()
-			if result08 != 0 {
+			result09 := t116.Sender()
+			if result09 != 0 {
 //line handlers.go:246
-				*t213 = *t35
+				*t214 = *t36
 			}
-			*t45 = *t213
+			*t46 = *t214
 		}
 //line alone.go:59
 		if t2 {
@@ -15947,33 +16190,33 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t215 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t215 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -15999,7 +16242,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -16008,21 +16251,21 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -16035,76 +16278,76 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -16121,37 +16364,46 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result014 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result014
 							t49[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t410 := t120
+//line send.go:50
+							result015 := int(t121 + uint64(t410&(t38-1))*t219)
+//line send.go:46
+							result016 := result015
 //line alone.go:228
-							t37 := result014
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result016
+							t411 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t411
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -16165,11 +16417,11 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -16178,31 +16430,31 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result013
 			}
 			whole := t542
 //line alone.go:83
@@ -16226,9 +16478,9 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -16242,23 +16494,23 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result015 = shape.Slots + t610*shape.SideSlots
+										result017 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t610-1)*shape.SideSlots
+									result017 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -16291,8 +16543,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -16306,37 +16558,37 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result016 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result016 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result016 = shape.Slots + t165*shape.SideSlots
+										result018 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t165-1)*shape.SideSlots
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result017 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result017 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result017 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -16424,10 +16676,10 @@ func quernHostCountActor(r *host2.Run) {
 	var state *Ball
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var out2 *Ball
-	var t213 *Ball
-	var t45 *Ball
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t214 *Ball
+	var t46 *Ball
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -16527,13 +16779,13 @@ func quernHostCountActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t45 = out2
+				t214 = state
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4CountActor(r, cs2, first3, t213, t45, sh, outcome)
+						quernRow4CountActor(r, cs2, first3, t214, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -16678,15 +16930,15 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -16694,25 +16946,25 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -16725,22 +16977,22 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -16773,22 +17025,31 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -16802,11 +17063,11 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -16815,21 +17076,21 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -16862,9 +17123,9 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -16878,23 +17139,23 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -16942,37 +17203,37 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -17035,22 +17296,22 @@ func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t45 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t116 := c2
 //line handlers.go:257
 		if threadX == 0 {
-			result08 := t115.Sender()
-			if result08 != 0 {
+			result09 := t116.Sender()
+			if result09 != 0 {
 //line handlers.go:259
-				t213.Count++
+				t214.Count++
 			}
-			*t45 = *t213
+			*t46 = *t214
 		}
 //line alone.go:59
 		if t2 {
@@ -17083,33 +17344,33 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t215 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t215 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result011 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -17135,7 +17396,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -17144,21 +17405,21 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -17171,76 +17432,76 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							}
 						}
 //line alone.go:194
-						t35 := t48
+						t36 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t35.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t35.Post[t118:t217]
-							if t35.To.Owner != t35.To.Actor {
+//line send.go:58
+							box4 := int(t36.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t36.Post[t119:t218]
+							if t36.To.Owner != t36.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t35.To.Owner = uint32(loaded18)
+//line send.go:61
+								t36.To.Owner = uint32(loaded18)
 							}
-							if t35.To.Owner != t35.To.Actor {
+							if t36.To.Owner != t36.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots {
-										t56 := t35
-										t67 := t35
-//line send.go:66
+									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										t56 := t36
+										t67 := t36
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots && t35.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t35.Host[b5[15]+1])
-//line send.go:68
-											t35.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t35.To.Head)
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
+//line send.go:72
+											t36.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t36.To.Head)
 										}
-										if uint32(t35.To.Tail)-uint32(t35.To.Head) >= t35.To.Slots {
+										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t35.To.Tail, t35.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t35.To.Tail {
-										t134 := t35
-										t144 := t35
+//line send.go:83
+									if tail2 == t36.To.Tail {
+										t134 := t36
+										t144 := t36
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t35.To.Tail = tail2
+//line send.go:87
+									t36.To.Tail = tail2
 								}
 							}
 						}
@@ -17257,37 +17518,46 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result013 := t48.Correlation()
+							result014 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result013
+							saved3[len(t522)] = result014
 							t49[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result014 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t37 := t97.To.Slots
+							t410 := t120
+//line send.go:50
+							result015 := int(t121 + uint64(t410&(t37-1))*t219)
+//line send.go:46
+							result016 := result015
 //line alone.go:228
-							t36 := result014
-							t46 := uint64(t119+1) << 32
-							slot4 := t36
-							tag3 := t46
+							t38 := result016
+							t411 := uint64(t1110+1) << 32
+							slot4 := t38
+							tag3 := t411
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -17301,11 +17571,11 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -17314,31 +17584,31 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t542 = result013
 			}
 			whole := t542
 //line alone.go:83
@@ -17362,9 +17632,9 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -17378,23 +17648,23 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result015 = shape.Slots + t610*shape.SideSlots
+										result017 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t610-1)*shape.SideSlots
+									result017 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -17427,8 +17697,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -17442,37 +17712,37 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result016 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result016 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result016 = shape.Slots + t165*shape.SideSlots
+										result018 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t165-1)*shape.SideSlots
+									result018 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result017 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result017 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result017 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -17559,10 +17829,10 @@ func quernHostTurnedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[page, page]](r, 1)
 	var in2 *page
 	var out2 *page
-	var t213 *page
-	var t35 *page
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t214 *page
+	var t36 *page
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -17661,12 +17931,12 @@ func quernHostTurnedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t35 = out2
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TurnedActor(r, t35, t213, sh, outcome)
+						quernRow4TurnedActor(r, t36, t214, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -17811,15 +18081,15 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -17827,25 +18097,25 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -17858,22 +18128,22 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -17906,22 +18176,31 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -17935,11 +18214,11 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -17948,21 +18227,21 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -17995,9 +18274,9 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -18011,23 +18290,23 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -18075,37 +18354,37 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -18162,13 +18441,13 @@ func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
 }
 
 //go:noinline
-func quernRow4TurnedActor(r *host2.Run, t35, t213 *page, sh *actor.Status, outcome uint32) {
+func quernRow4TurnedActor(r *host2.Run, t36, t214 *page, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:273
 		for i2 := threadX; i2 < 3584; i2 += 32 {
-			t35[i2] = t213[3583-i2]
+			t36[i2] = t214[3583-i2]
 		}
 //line alone.go:59
 		if t2 {
@@ -18198,36 +18477,36 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -18235,7 +18514,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -18253,7 +18532,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -18262,21 +18541,21 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t48.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t48.Post[list2+1+int(i3)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t216]
+							b4 := t48.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -18289,76 +18568,76 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t117 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t117:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t118 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t118:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -18375,37 +18654,46 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i3 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t118 := ticket4
+							t119 := ticket4
 //line alone.go:228
-							t119 := t118
+							t120 := t119
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t118+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t119+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t120 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t120:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -18419,11 +18707,11 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t121 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t121:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -18433,18 +18721,18 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1110 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1110.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t123 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t123:t220]
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1110.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -18453,10 +18741,10 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -18480,9 +18768,9 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -18496,23 +18784,23 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -18545,8 +18833,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t124 := t61
-							ring2 := t124
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -18560,37 +18848,37 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])

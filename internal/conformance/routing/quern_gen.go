@@ -459,10 +459,10 @@ func quernHostPlusOneActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t213 *Item
-	var t35 *Item
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t214 *Item
+	var t36 *Item
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -561,12 +561,12 @@ func quernHostPlusOneActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t35 = out2
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t35, t213, sh, outcome)
+						quernRow4PlusOneActor(r, t36, t214, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -711,15 +711,15 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -727,25 +727,25 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -758,22 +758,22 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -806,22 +806,31 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -835,11 +844,11 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -848,21 +857,21 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -895,9 +904,9 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -911,23 +920,23 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -975,37 +984,37 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -1062,13 +1071,13 @@ func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t35, t213 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4PlusOneActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t35 = Item{Key: t213.Key, Value: t213.Value + 1, Stages: t213.Stages + 1, Ask: 0}
+			*t36 = Item{Key: t214.Key, Value: t214.Value + 1, Stages: t214.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -1098,36 +1107,36 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -1135,7 +1144,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -1153,7 +1162,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -1162,21 +1171,21 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t216]
+							b4 := t48.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -1189,76 +1198,76 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t117 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t117:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t118 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t118:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -1275,37 +1284,46 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t118 := ticket4
+							t119 := ticket4
 //line alone.go:228
-							t119 := t118
+							t120 := t119
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t118+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t119+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t120 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t120:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -1319,11 +1337,11 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t121 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t121:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -1333,18 +1351,18 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1110 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1110.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t123 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t123:t220]
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1110.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -1353,10 +1371,10 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -1380,9 +1398,9 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1396,23 +1414,23 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1445,8 +1463,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t124 := t61
-							ring2 := t124
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1460,37 +1478,37 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -1577,10 +1595,10 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t213 *Item
-	var t35 *Item
-	var result08 kernel.Action = 1
-	outcome := uint32(result08)
+	var t214 *Item
+	var t36 *Item
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -1679,12 +1697,12 @@ func quernHostTimesTwoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t35 = out2
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t35, t213, sh, outcome)
+						quernRow4TimesTwoActor(r, t36, t214, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1829,15 +1847,15 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -1845,25 +1863,25 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -1876,22 +1894,22 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -1924,22 +1942,31 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -1953,11 +1980,11 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -1966,21 +1993,21 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -2013,9 +2040,9 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2029,23 +2056,23 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2093,37 +2120,37 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -2180,13 +2207,13 @@ func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t35, t213 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4TimesTwoActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:30
 		if threadX == 0 {
-			*t35 = Item{Key: t213.Key, Value: t213.Value * 2, Stages: t213.Stages + 1, Ask: 0}
+			*t36 = Item{Key: t214.Key, Value: t214.Value * 2, Stages: t214.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -2216,36 +2243,36 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -2253,7 +2280,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -2271,7 +2298,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -2280,21 +2307,21 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t115 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
 //line send.go:30
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t117 := int(t116) * 16
+							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t116:t216]
+							b4 := t48.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -2307,76 +2334,76 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t117 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t117:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t118 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t118:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -2393,37 +2420,46 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t118 := ticket4
+							t119 := ticket4
 //line alone.go:228
-							t119 := t118
+							t120 := t119
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t119&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t118+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t119+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t120 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t120:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -2437,11 +2473,11 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t121 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t121:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -2451,18 +2487,18 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
 								t1110 := t97
-//line send.go:113
+//line send.go:117
 								if !(t1110.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box5 := int(t1110.To.Box)
-									t123 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t123:t220]
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1110.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
 										kernel.StoreRelaxed(&t1110.Host[0], 1)
 									}
@@ -2471,10 +2507,10 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -2498,9 +2534,9 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2514,23 +2550,23 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -2563,8 +2599,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t124 := t61
-							ring2 := t124
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2578,37 +2614,37 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -2696,9 +2732,9 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t115 *Tally
-	var t213 *Item
-	var t35 *Tally
+	var t116 *Tally
+	var t214 *Item
+	var t36 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
@@ -2806,13 +2842,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t213 = in2
-				t35 = out2
+				t116 = state
+				t214 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t213, t35, t115, sh)
+						quernRow5TallyActor(r, t214, t36, t116, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2957,15 +2993,15 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -2973,25 +3009,25 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -3004,22 +3040,22 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -3052,22 +3088,31 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -3081,11 +3126,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -3094,21 +3139,21 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -3141,9 +3186,9 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3157,23 +3202,23 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3221,37 +3266,37 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -3315,32 +3360,32 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t213 *Item, t35, t115 *Tally, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t214 *Item, t36, t116 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result08 kernel.Action
+		var result09 kernel.Action
 //line handlers.go:50
-		if t213.Ask != 0 {
+		if t214.Ask != 0 {
 			if threadX == 0 {
-				*t35 = *t115
+				*t36 = *t116
 			}
-			result08 = 1
+			result09 = 1
 		} else {
 			if threadX == 0 {
-				if t213.Value < t115.Last {
-					t115.Turned++
+				if t214.Value < t116.Last {
+					t116.Turned++
 				}
-				t115.Count++
-				t115.Values += t213.Value
-				t115.Stages += int64(t213.Stages)
-				t115.Keys ^= t213.Key
-				t115.Last = t213.Value
+				t116.Count++
+				t116.Values += t214.Value
+				t116.Stages += int64(t214.Stages)
+				t116.Keys ^= t214.Key
+				t116.Last = t214.Value
 			}
-			result08 = 0
+			result09 = 0
 		}
 //line quern_gen.go:13
-		result2 := result08
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -3370,36 +3415,36 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 			} else {
 				t422 := out
 				t442 := result
-				t45 := uint32(now3 - begin)
+				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result09 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result09 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t55 := source3
-				var result010 uint32
+				var result011 uint32
 //line look.go:43
 				if t55 == 4 {
-					result010 = shape.Slots
+					result011 = shape.Slots
 				} else {
-					result010 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
 //line alone.go:175
@@ -3407,7 +3452,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t45))
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2)
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
@@ -3425,7 +3470,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t49 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result011 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -3434,21 +3479,21 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t48.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t48.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t215) {
+						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t216 := (int(t116) + 1) * 16
+							t118 := int(t117) * 16
+							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t216]
+							b4 := t48.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
 							room4 := len(t48.Post)
 							if t48.To.Kind == 1 {
@@ -3461,76 +3506,76 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 //line alone.go:194
-						t36 := t48
+						t37 := t48
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:54
-							box4 := int(t36.To.Box)
-							t118 := box4 * 16
-							t217 := (box4 + 1) * 16
-//line send.go:55
-							b5 := t36.Post[t118:t217]
-							if t36.To.Owner != t36.To.Actor {
+//line send.go:58
+							box4 := int(t37.To.Box)
+							t119 := box4 * 16
+							t218 := (box4 + 1) * 16
+//line send.go:59
+							b5 := t37.Post[t119:t218]
+							if t37.To.Owner != t37.To.Actor {
 								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:57
-								t36.To.Owner = uint32(loaded18)
+//line send.go:61
+								t37.To.Owner = uint32(loaded18)
 							}
-							if t36.To.Owner != t36.To.Actor {
+							if t37.To.Owner != t37.To.Actor {
 								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded19 := host2.Load64(r, &b5[10])
 								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:66
+									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+										t56 := t37
+										t67 := t37
+//line send.go:70
 										loaded20 := host2.Load64(r, &b5[0])
 										t86 := loaded20
-//line send.go:66
+//line send.go:70
 										loaded21 := host2.Load64(r, &b5[8])
 										t107 := loaded21
-//line send.go:66
+//line send.go:70
 										t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:68
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
+											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
+//line send.go:72
+											t37.To.Head = loaded22
+											kernel.StoreRelaxed(&b5[8], t37.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
 											atomic.AddUint64(&b5[1], 1)
 											ticket3 = 0
 											room5 = 1
 											break block8
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
+									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
 									tail2 := old2
-//line send.go:79
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
+//line send.go:83
+									if tail2 == t37.To.Tail {
+										t134 := t37
+										t144 := t37
 										t153 := tail2 + 1
 										t164 := owner2
-//line send.go:80
+//line send.go:84
 										t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 										t144.To.Owner = t164
 										t173 := uint32(tail2)
 										ticket3 = t173
 										room5 = 0
 										break block8
 									}
-//line send.go:83
-									t36.To.Tail = tail2
+//line send.go:87
+									t37.To.Tail = tail2
 								}
 							}
 						}
@@ -3547,37 +3592,46 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result012 := t48.Correlation()
+							result013 := t48.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result012
+							saved3[len(t522)] = result013
 							t49[12] = i2 + 1
-							result011 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:204
 						if room6 == 0 {
 							t97 := t48
 							t108 := t522
-							t119 := ticket4
+							t1110 := ticket4
 //line alone.go:228
-							t120 := t119
+							t120 := t1110
 //line send.go:46
-							result013 := int(t97.To.Ring + uint64(t120&(t97.To.Slots-1))*t97.To.Step)
+							t121 := t97.To.Ring
+//line send.go:46
+							t219 := t97.To.Step
+//line send.go:46
+							t38 := t97.To.Slots
+							t46 := t120
+//line send.go:50
+							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+//line send.go:46
+							result015 := result014
 //line alone.go:228
-							t37 := result013
-							t46 := uint64(t119+1) << 32
-							slot4 := t37
-							tag3 := t46
+							t39 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
 //line alone.go:229
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
 								t77 := tag3
-//line send.go:102
-								t121 := t69
-								t218 := t69 + 4
-//line send.go:102
-								h3 := t57.Host[t121:t218]
+//line send.go:106
+								t123 := t69
+								t220 := t69 + 4
+//line send.go:106
+								h3 := t57.Host[t123:t220]
 								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
@@ -3591,11 +3645,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
-//line send.go:91
-								t123 := t98
-								t219 := t98 + 4
-//line send.go:91
-								h4 := t87.Post[t123:t219]
+//line send.go:95
+								t124 := t98
+								t221 := t98 + 4
+//line send.go:95
+								h4 := t87.Post[t124:t221]
 								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
@@ -3604,31 +3658,31 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
-								t1110 := t97
-//line send.go:113
-								if !(t1110.Wakes == 0) {
-//line send.go:118
+								t1111 := t97
+//line send.go:117
+								if !(t1111.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t124 := box5 * 16
-									t220 := (box5 + 1) * 16
-//line send.go:120
-									b6 := t1110.Post[t124:t220]
+									box5 := int(t1111.To.Box)
+									t125 := box5 * 16
+									t223 := (box5 + 1) * 16
+//line send.go:124
+									b6 := t1111.Post[t125:t223]
 									loaded23 := host2.Load64(r, &b6[9])
 									if loaded23 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+										kernel.StoreRelaxed(&t1111.Host[0], 1)
 									}
 								}
 							}
 						}
 					}
 //line alone.go:208
-					result011 = true
+					result012 = true
 				}
 //line alone.go:82
-				t542 = result011
+				t542 = result012
 			}
 			whole := t542
 //line alone.go:83
@@ -3652,9 +3706,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t410 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t410
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -3668,23 +3722,23 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t59[level2]
 								t610 := level2
-								var result014 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result014 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t61[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3717,8 +3771,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t61
-							ring2 := t125
+							t126 := t61
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3732,37 +3786,37 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t59[source4]
 								t165 := source4
-								var result015 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t165 == 4 {
-										result015 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t165 < 4 {
-										result015 = shape.Slots + t165*shape.SideSlots
+										result017 = shape.Slots + t165*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result015 = shape.Slots + (t165-1)*shape.SideSlots
+									result017 = shape.Slots + (t165-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result016 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result016 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result016 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t223 := at5 + shape.In
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring2[t2110:t224]
 							cell2 := words[:t233]
 							for w11 := 0; w11 < len(slot5); w11++ {
 								loaded28 := host2.Load64(r, &slot5[w11])
@@ -3850,10 +3904,10 @@ func quernHostSendActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
 	var in2 *Order
 	var out2 *Sent
-	var t35 *Order
-	var t45 *Sent
-	var result032 kernel.Action = 1
-	outcome := uint32(result032)
+	var t36 *Order
+	var t46 *Sent
+	var result037 kernel.Action = 1
+	outcome := uint32(result037)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -3861,8 +3915,8 @@ func quernHostSendActor(r *host2.Run) {
 	t1016 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
-	t2311 := shape.Stride
-	t258 := shape.OutAt
+	t2312 := shape.Stride
+	t2510 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -3953,13 +4007,13 @@ func quernHostSendActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t35 = in2
-				t45 = out2
+				t36 = in2
+				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t35, t45, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t36, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3978,7 +4032,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t50, t51, last, command, in, mail, t2311, t258, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t50, t51, last, command, in, mail, t2312, t2510, t263)
 				}
 			}
 //line alone.go:88
@@ -4104,15 +4158,15 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -4120,25 +4174,25 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -4151,22 +4205,22 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -4199,22 +4253,31 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -4228,11 +4291,11 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -4241,21 +4304,21 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -4288,9 +4351,9 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -4304,23 +4367,23 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4368,37 +4431,37 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -4461,155 +4524,155 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Order, t45 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t116 := c2
 //line handlers.go:100
-		item := Item{Key: t35.Key, Value: t35.Value}
+		item := Item{Key: t36.Key, Value: t36.Value}
 		taken := 0
 //line handlers.go:103
-		if t35.How == 0 && threadX == 0 {
-			t116 := t115
+		if t36.How == 0 && threadX == 0 {
+			t117 := t116
 //line handlers.go:104
-			t213 := t35.To
-			t36 := &item
+			t214 := t36.To
+			t37 := &item
 //line group.go:43
 			taken2 := 0
-			t117 := t116
+			t118 := t117
 //line group.go:44
-			result08 := t213.Len(t117)
-			t37 := result08
-			for i2 := 0; i2 < t37; i2++ {
+			result09 := t214.Len(t118)
+			t38 := result09
+			for i2 := 0; i2 < t38; i2++ {
 //line group.go:45
-				t46 := t116
-				t55 := t116
+				t47 := t117
+				t55 := t117
 				t67 := i2
 //line group.go:33
-				t38 := t67 < 0
-				if !t38 {
-					t118 := t55
+				t39 := t67 < 0
+				if !t39 {
+					t119 := t55
 //line group.go:33
-					result09 := t213.Len(t118)
-					t38 = t67 >= result09
+					result010 := t214.Len(t119)
+					t39 = t67 >= result010
 				}
-				if t38 {
+				if t39 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded15 := host2.Load64(r, &t55.Post[int(uint32(t55.Post[t213.Place]))+t67])
+				loaded15 := host2.Load64(r, &t55.Post[int(uint32(t55.Post[t214.Place]))+t67])
 				member := loaded15
 //line group.go:37
-				result010 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+				result011 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line group.go:45
-				t85 := result010
-				t96 := t36
-				var result011 bool
+				t85 := result011
+				t96 := t37
+				var result012 bool
 //line context.go:52
 				if t85.Mailbox == 0 {
-					result011 = false
+					result012 = false
 				} else {
-					t119 := t85.Mailbox
-					t214 := t85.Actor
+					t120 := t85.Mailbox
+					t215 := t85.Actor
 //line send.go:27
-					if !(t46.To.Box == t119 && t46.To.Actor == t214) {
+					if !(t47.To.Box == t120 && t47.To.Actor == t215) {
 //line send.go:30
-						t120 := int(t119) * 16
-						t215 := (int(t119) + 1) * 16
+						t121 := int(t120) * 16
+						t216 := (int(t120) + 1) * 16
 //line send.go:30
-						b4 := t46.Post[t120:t215]
+						b4 := t47.Post[t121:t216]
 						loaded16 := host2.Load64(r, &b4[0])
 //line send.go:31
 						loaded17 := host2.Load64(r, &b4[8])
 						loaded18 := host2.Load64(r, &b4[10])
 //line send.go:31
-						t46.To = actor.Target{Box: t119, Actor: t214, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
+						t47.To = actor.Target{Box: t120, Actor: t215, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
-						room4 := len(t46.Post)
-						if t46.To.Kind == 1 {
-							room4 = len(t46.Host)
+						room4 := len(t47.Post)
+						if t47.To.Kind == 1 {
+							room4 = len(t47.Host)
 						}
-						end2 := t46.To.Ring + uint64(t46.To.Slots)*t46.To.Step
+						end2 := t47.To.Ring + uint64(t47.To.Slots)*t47.To.Step
 //line send.go:37
-						if end2 > uint64(room4) || t46.To.Ring > end2 {
+						if end2 > uint64(room4) || t47.To.Ring > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:56
-					t39 := t46
+					t310 := t47
 					var ticket3 uint32
 					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:54
-						box4 := int(t39.To.Box)
-						t121 := box4 * 16
-						t216 := (box4 + 1) * 16
-//line send.go:55
-						b5 := t39.Post[t121:t216]
-						if t39.To.Owner != t39.To.Actor {
+//line send.go:58
+						box4 := int(t310.To.Box)
+						t123 := box4 * 16
+						t217 := (box4 + 1) * 16
+//line send.go:59
+						b5 := t310.Post[t123:t217]
+						if t310.To.Owner != t310.To.Actor {
 							loaded19 := host2.Load64(r, &b5[10])
-//line send.go:57
-							t39.To.Owner = uint32(loaded19)
+//line send.go:61
+							t310.To.Owner = uint32(loaded19)
 						}
-						if t39.To.Owner != t39.To.Actor {
+						if t310.To.Owner != t310.To.Actor {
 							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room5 = 2
 						} else {
-//line send.go:63
+//line send.go:67
 							loaded20 := host2.Load64(r, &b5[10])
 							for owner2 := uint32(loaded20); ; {
-								if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t56 := t39
-									t68 := t39
-//line send.go:66
+								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+									t56 := t310
+									t68 := t310
+//line send.go:70
 									loaded21 := host2.Load64(r, &b5[0])
 									t86 := loaded21
-//line send.go:66
+//line send.go:70
 									loaded22 := host2.Load64(r, &b5[8])
 									t106 := loaded22
-//line send.go:66
+//line send.go:70
 									t56.To.Tail = t86
-//line send.go:66
+//line send.go:70
 									t68.To.Head = t106
-									if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
-										loaded23 := host2.Load64(r, &t39.Host[b5[15]+1])
-//line send.go:68
-										t39.To.Head = loaded23
-										kernel.StoreRelaxed(&b5[8], t39.To.Head)
+									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+										loaded23 := host2.Load64(r, &t310.Host[b5[15]+1])
+//line send.go:72
+										t310.To.Head = loaded23
+										kernel.StoreRelaxed(&b5[8], t310.To.Head)
 									}
-									if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
 										atomic.AddUint64(&b5[1], 1)
 										ticket3 = 0
 										room5 = 1
 										break block6
 									}
 								}
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
 								tail2 := old2
-//line send.go:79
-								if tail2 == t39.To.Tail {
-									t134 := t39
-									t144 := t39
+//line send.go:83
+								if tail2 == t310.To.Tail {
+									t134 := t310
+									t144 := t310
 									t153 := tail2 + 1
 									t164 := owner2
-//line send.go:80
+//line send.go:84
 									t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 									t144.To.Owner = t164
 									t173 := uint32(tail2)
 									ticket3 = t173
 									room5 = 0
 									break block6
 								}
-//line send.go:83
-								t39.To.Tail = tail2
+//line send.go:87
+								t310.To.Tail = tail2
 							}
 						}
 					}
@@ -4618,233 +4681,242 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 					room6 := room5
 //line context.go:57
 					if room6 != 0 {
-						result011 = false
+						result012 = false
 					} else {
 						t69 := ticket4
 //line send.go:46
-						result012 := int(t46.To.Ring + uint64(t69&(t46.To.Slots-1))*t46.To.Step)
+						t124 := t47.To.Ring
+//line send.go:46
+						t218 := t47.To.Step
+//line send.go:46
+						t311 := t47.To.Slots
+						t48 := t69
+//line send.go:50
+						result013 := int(t124 + uint64(t48&(t311-1))*t218)
+//line send.go:46
+						result014 := result013
 //line context.go:60
-						t87 := result012
+						t87 := result014
 						t97 := uint64(ticket4+1) << 32
 						slot3 := t87
 						tag2 := t97
 //line context.go:61
-						if t46.To.Kind == 1 {
-							t107 := t46
+						if t47.To.Kind == 1 {
+							t107 := t47
 							t1110 := slot3
-							t123 := tag2
-//line send.go:102
-							t124 := t1110
-							t217 := t1110 + 4
-//line send.go:102
-							h3 := t107.Host[t124:t217]
-							kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t123)
-							kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
-							kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
+							t125 := tag2
+//line send.go:106
+							t126 := t1110
+							t219 := t1110 + 4
+//line send.go:106
+							h3 := t107.Host[t126:t219]
+							kernel.StoreRelaxed(&h3[0], t125|uint64(t107.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t125)
+							kernel.StoreRelaxed(&h3[2], t125|uint64(t107.Words[t107.At+2]))
+							kernel.StoreRelaxed(&h3[3], t125|uint64(t107.Words[t107.At+3]))
 //line context.go:63
-							t135 := t46.Host
+							t135 := t47.Host
 							t145 := slot3 + 4
 							t154 := tag2
 							t165 := t96
 //line context.go:63
 							kernel.PutWords(t135, t145, t154, t165)
-							result011 = true
+							result012 = true
 						} else {
-							t174 := t46
+							t174 := t47
 							t182 := slot3
 							t193 := tag2
-//line send.go:91
-							t125 := t182
-							t218 := t182 + 4
-//line send.go:91
-							h4 := t174.Post[t125:t218]
+//line send.go:95
+							t127 := t182
+							t220 := t182 + 4
+//line send.go:95
+							h4 := t174.Post[t127:t220]
 							kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
 							kernel.StoreRelaxed(&h4[1], t193)
 							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
 							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
 //line context.go:67
-							t202 := t46.Post
-							t219 := slot3 + 4
+							t202 := t47.Post
+							t2110 := slot3 + 4
 							t223 := tag2
 							t233 := t96
 //line context.go:67
-							kernel.PutWords(t202, t219, t223, t233)
-							t242 := t46
-//line send.go:113
+							kernel.PutWords(t202, t2110, t223, t233)
+							t242 := t47
+//line send.go:117
 							if !(t242.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 								kernel.Fence()
 								box5 := int(t242.To.Box)
-								t126 := box5 * 16
-								t220 := (box5 + 1) * 16
-//line send.go:120
-								b6 := t242.Post[t126:t220]
+								t128 := box5 * 16
+								t221 := (box5 + 1) * 16
+//line send.go:124
+								b6 := t242.Post[t128:t221]
 								loaded24 := host2.Load64(r, &b6[9])
 								if loaded24 != 0 {
-//line send.go:122
+//line send.go:126
 									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
 									kernel.StoreRelaxed(&t242.Host[0], 1)
 								}
 							}
 //line context.go:69
-							result011 = true
+							result012 = true
 						}
 					}
 				}
 //line group.go:45
-				if result011 {
+				if result012 {
 					taken2++
 				}
 			}
-			result013 := taken2
+			result015 := taken2
 //line handlers.go:104
-			taken = result013
-		} else if t35.How == 1 {
+			taken = result015
+		} else if t36.How == 1 {
 			item.Key += uint64(threadX)
-			t57 := t115
+			t57 := t116
 //line handlers.go:107
-			t610 := t35.To
+			t610 := t36.To
 			t75 := item.Key
 			t88 := &item
 //line group.go:56
-			t127 := t57
+			t129 := t57
 //line group.go:56
-			result014 := t610.Len(t127)
-			n := result014
-			var result015 bool
+			result016 := t610.Len(t129)
+			n := result016
+			var result017 bool
 //line group.go:57
 			if n == 0 {
-				result015 = false
+				result017 = false
 			} else {
-				t310 := t57
-				t47 := t57
+				t312 := t57
+				t49 := t57
 				t58 := t75
 				t611 := n
 //line group.go:60
-				result016 := actor.Pick(t58, t611)
-				t89 := result016
+				result018 := actor.Pick(t58, t611)
+				t89 := result018
 //line group.go:33
-				t311 := t89 < 0
-				if !t311 {
-					t128 := t47
+				t313 := t89 < 0
+				if !t313 {
+					t130 := t49
 //line group.go:33
-					result017 := t610.Len(t128)
-					t311 = t89 >= result017
+					result019 := t610.Len(t130)
+					t313 = t89 >= result019
 				}
-				if t311 {
+				if t313 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded25 := host2.Load64(r, &t47.Post[int(uint32(t47.Post[t610.Place]))+t89])
+				loaded25 := host2.Load64(r, &t49.Post[int(uint32(t49.Post[t610.Place]))+t89])
 				member2 := loaded25
 //line group.go:37
-				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+				result020 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
 //line group.go:60
-				t108 := result018
+				t108 := result020
 				t1111 := t88
-				var result019 bool
+				var result021 bool
 //line context.go:52
 				if t108.Mailbox == 0 {
-					result019 = false
+					result021 = false
 				} else {
-					t129 := t108.Mailbox
-					t221 := t108.Actor
+					t131 := t108.Mailbox
+					t224 := t108.Actor
 //line send.go:27
-					if !(t310.To.Box == t129 && t310.To.Actor == t221) {
+					if !(t312.To.Box == t131 && t312.To.Actor == t224) {
 //line send.go:30
-						t130 := int(t129) * 16
-						t224 := (int(t129) + 1) * 16
+						t136 := int(t131) * 16
+						t225 := (int(t131) + 1) * 16
 //line send.go:30
-						b7 := t310.Post[t130:t224]
+						b7 := t312.Post[t136:t225]
 						loaded26 := host2.Load64(r, &b7[0])
 //line send.go:31
 						loaded27 := host2.Load64(r, &b7[8])
 						loaded28 := host2.Load64(r, &b7[10])
 //line send.go:31
-						t310.To = actor.Target{Box: t129, Actor: t221, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
+						t312.To = actor.Target{Box: t131, Actor: t224, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
 //line send.go:33
-						room7 := len(t310.Post)
-						if t310.To.Kind == 1 {
-							room7 = len(t310.Host)
+						room7 := len(t312.Post)
+						if t312.To.Kind == 1 {
+							room7 = len(t312.Host)
 						}
-						end3 := t310.To.Ring + uint64(t310.To.Slots)*t310.To.Step
+						end3 := t312.To.Ring + uint64(t312.To.Slots)*t312.To.Step
 //line send.go:37
-						if end3 > uint64(room7) || t310.To.Ring > end3 {
+						if end3 > uint64(room7) || t312.To.Ring > end3 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:56
-					t312 := t310
+					t314 := t312
 					var ticket5 uint32
 					var room8 uint32
 				block7:
 					switch {
 					default:
-//line send.go:54
-						box6 := int(t312.To.Box)
-						t131 := box6 * 16
-						t225 := (box6 + 1) * 16
-//line send.go:55
-						b8 := t312.Post[t131:t225]
-						if t312.To.Owner != t312.To.Actor {
+//line send.go:58
+						box6 := int(t314.To.Box)
+						t137 := box6 * 16
+						t226 := (box6 + 1) * 16
+//line send.go:59
+						b8 := t314.Post[t137:t226]
+						if t314.To.Owner != t314.To.Actor {
 							loaded29 := host2.Load64(r, &b8[10])
-//line send.go:57
-							t312.To.Owner = uint32(loaded29)
+//line send.go:61
+							t314.To.Owner = uint32(loaded29)
 						}
-						if t312.To.Owner != t312.To.Actor {
+						if t314.To.Owner != t314.To.Actor {
 							atomic.AddUint64(&b8[1], 1)
 							ticket5 = 0
 							room8 = 2
 						} else {
-//line send.go:63
+//line send.go:67
 							loaded30 := host2.Load64(r, &b8[10])
 							for owner3 := uint32(loaded30); ; {
-								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-									t59 := t312
-									t612 := t312
-//line send.go:66
+								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+									t59 := t314
+									t612 := t314
+//line send.go:70
 									loaded31 := host2.Load64(r, &b8[0])
 									t810 := loaded31
-//line send.go:66
+//line send.go:70
 									loaded32 := host2.Load64(r, &b8[8])
 									t109 := loaded32
-//line send.go:66
+//line send.go:70
 									t59.To.Tail = t810
-//line send.go:66
+//line send.go:70
 									t612.To.Head = t109
-									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
-										loaded33 := host2.Load64(r, &t312.Host[b8[15]+1])
-//line send.go:68
-										t312.To.Head = loaded33
-										kernel.StoreRelaxed(&b8[8], t312.To.Head)
+									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
+										loaded33 := host2.Load64(r, &t314.Host[b8[15]+1])
+//line send.go:72
+										t314.To.Head = loaded33
+										kernel.StoreRelaxed(&b8[8], t314.To.Head)
 									}
-									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
 										atomic.AddUint64(&b8[1], 1)
 										ticket5 = 0
 										room8 = 1
 										break block7
 									}
 								}
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t312.To.Tail, t312.To.Tail+1)
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
 								tail3 := old3
-//line send.go:79
-								if tail3 == t312.To.Tail {
-									t136 := t312
-									t146 := t312
+//line send.go:83
+								if tail3 == t314.To.Tail {
+									t138 := t314
+									t146 := t314
 									t155 := tail3 + 1
 									t166 := owner3
-//line send.go:80
-									t136.To.Tail = t155
-//line send.go:80
+//line send.go:84
+									t138.To.Tail = t155
+//line send.go:84
 									t146.To.Owner = t166
 									t175 := uint32(tail3)
 									ticket5 = t175
 									room8 = 0
 									break block7
 								}
-//line send.go:83
-								t312.To.Tail = tail3
+//line send.go:87
+								t314.To.Tail = tail3
 							}
 						}
 					}
@@ -4853,133 +4925,142 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 					room9 := room8
 //line context.go:57
 					if room9 != 0 {
-						result019 = false
+						result021 = false
 					} else {
 						t613 := ticket6
 //line send.go:46
-						result020 := int(t310.To.Ring + uint64(t613&(t310.To.Slots-1))*t310.To.Step)
+						t139 := t312.To.Ring
+//line send.go:46
+						t227 := t312.To.Step
+//line send.go:46
+						t315 := t312.To.Slots
+						t410 := t613
+//line send.go:50
+						result022 := int(t139 + uint64(t410&(t315-1))*t227)
+//line send.go:46
+						result023 := result022
 //line context.go:60
-						t811 := result020
+						t811 := result023
 						t98 := uint64(ticket6+1) << 32
 						slot4 := t811
 						tag3 := t98
 //line context.go:61
-						if t310.To.Kind == 1 {
-							t1010 := t310
+						if t312.To.Kind == 1 {
+							t1010 := t312
 							t1112 := slot4
 							t1210 := tag3
-//line send.go:102
-							t137 := t1112
-							t226 := t1112 + 4
-//line send.go:102
-							h5 := t1010.Host[t137:t226]
+//line send.go:106
+							t140 := t1112
+							t228 := t1112 + 4
+//line send.go:106
+							h5 := t1010.Host[t140:t228]
 							kernel.StoreRelaxed(&h5[0], t1210|uint64(t1010.ID<<8|128))
 							kernel.StoreRelaxed(&h5[1], t1210)
 							kernel.StoreRelaxed(&h5[2], t1210|uint64(t1010.Words[t1010.At+2]))
 							kernel.StoreRelaxed(&h5[3], t1210|uint64(t1010.Words[t1010.At+3]))
 //line context.go:63
-							t138 := t310.Host
+							t1310 := t312.Host
 							t147 := slot4 + 4
 							t156 := tag3
 							t167 := t1111
 //line context.go:63
-							kernel.PutWords(t138, t147, t156, t167)
-							result019 = true
+							kernel.PutWords(t1310, t147, t156, t167)
+							result021 = true
 						} else {
-							t176 := t310
+							t176 := t312
 							t183 := slot4
 							t194 := tag3
-//line send.go:91
-							t139 := t183
-							t227 := t183 + 4
-//line send.go:91
-							h6 := t176.Post[t139:t227]
+//line send.go:95
+							t141 := t183
+							t229 := t183 + 4
+//line send.go:95
+							h6 := t176.Post[t141:t229]
 							kernel.StoreRelaxed(&h6[0], t194|uint64(t176.ID<<8|128))
 							kernel.StoreRelaxed(&h6[1], t194)
 							kernel.StoreRelaxed(&h6[2], t194|uint64(t176.Words[t176.At+2]))
 							kernel.StoreRelaxed(&h6[3], t194|uint64(t176.Words[t176.At+3]))
 //line context.go:67
-							t203 := t310.Post
-							t2110 := slot4 + 4
-							t228 := tag3
+							t203 := t312.Post
+							t2111 := slot4 + 4
+							t2210 := tag3
 							t234 := t1111
 //line context.go:67
-							kernel.PutWords(t203, t2110, t228, t234)
-							t243 := t310
-//line send.go:113
+							kernel.PutWords(t203, t2111, t2210, t234)
+							t243 := t312
+//line send.go:117
 							if !(t243.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 								kernel.Fence()
 								box7 := int(t243.To.Box)
-								t140 := box7 * 16
-								t229 := (box7 + 1) * 16
-//line send.go:120
-								b9 := t243.Post[t140:t229]
+								t148 := box7 * 16
+								t230 := (box7 + 1) * 16
+//line send.go:124
+								b9 := t243.Post[t148:t230]
 								loaded34 := host2.Load64(r, &b9[9])
 								if loaded34 != 0 {
-//line send.go:122
+//line send.go:126
 									kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
 									kernel.StoreRelaxed(&t243.Host[0], 1)
 								}
 							}
 //line context.go:69
-							result019 = true
+							result021 = true
 						}
 					}
 				}
 //line group.go:60
-				result015 = result019
+				result017 = result021
 			}
 //line handlers.go:107
-			if result015 {
+			if result017 {
 				taken = 1
 			}
-		} else if t35.How == 2 && threadX == 0 {
-			t1011 := t115
-			t1113 := t115
+		} else if t36.How == 2 && threadX == 0 {
+			t1011 := t116
+			t1113 := t116
 //line handlers.go:111
-			t1211 := int(t35.Member)
+			t1211 := int(t36.Member)
 //line handlers.go:111
-			g := t35.To
+			g := t36.To
 //line group.go:33
-			t313 := t1211 < 0
-			if !t313 {
-				t141 := t1113
+			t316 := t1211 < 0
+			if !t316 {
+				t149 := t1113
 //line group.go:33
-				result021 := g.Len(t141)
-				t313 = t1211 >= result021
+				result024 := g.Len(t149)
+				t316 = t1211 >= result024
 			}
-			if t313 {
+			if t316 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
 			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
 			member3 := loaded35
 //line group.go:37
-			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
+			result025 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
 //line handlers.go:111
-			t148 := result022
+			t1410 := result025
 			t157 := &item
-			var result023 bool
+			var result026 bool
 //line context.go:52
-			if t148.Mailbox == 0 {
-				result023 = false
+			if t1410.Mailbox == 0 {
+				result026 = false
 			} else {
-				t149 := t148.Mailbox
-				t230 := t148.Actor
+				t150 := t1410.Mailbox
+				t231 := t1410.Actor
 //line send.go:27
-				if !(t1011.To.Box == t149 && t1011.To.Actor == t230) {
+				if !(t1011.To.Box == t150 && t1011.To.Actor == t231) {
 //line send.go:30
-					t150 := int(t149) * 16
-					t231 := (int(t149) + 1) * 16
+					t151 := int(t150) * 16
+					t235 := (int(t150) + 1) * 16
 //line send.go:30
-					b10 := t1011.Post[t150:t231]
+					b10 := t1011.Post[t151:t235]
 					loaded36 := host2.Load64(r, &b10[0])
 //line send.go:31
 					loaded37 := host2.Load64(r, &b10[8])
 					loaded38 := host2.Load64(r, &b10[10])
 //line send.go:31
-					t1011.To = actor.Target{Box: t149, Actor: t230, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
+					t1011.To = actor.Target{Box: t150, Actor: t231, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
 //line send.go:33
 					room10 := len(t1011.Post)
 					if t1011.To.Kind == 1 {
@@ -4992,76 +5073,76 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 					}
 				}
 //line context.go:56
-				t314 := t1011
+				t317 := t1011
 				var ticket7 uint32
 				var room11 uint32
 			block8:
 				switch {
 				default:
-//line send.go:54
-					box8 := int(t314.To.Box)
-					t151 := box8 * 16
-					t235 := (box8 + 1) * 16
-//line send.go:55
-					b11 := t314.Post[t151:t235]
-					if t314.To.Owner != t314.To.Actor {
+//line send.go:58
+					box8 := int(t317.To.Box)
+					t158 := box8 * 16
+					t236 := (box8 + 1) * 16
+//line send.go:59
+					b11 := t317.Post[t158:t236]
+					if t317.To.Owner != t317.To.Actor {
 						loaded39 := host2.Load64(r, &b11[10])
-//line send.go:57
-						t314.To.Owner = uint32(loaded39)
+//line send.go:61
+						t317.To.Owner = uint32(loaded39)
 					}
-					if t314.To.Owner != t314.To.Actor {
+					if t317.To.Owner != t317.To.Actor {
 						atomic.AddUint64(&b11[1], 1)
 						ticket7 = 0
 						room11 = 2
 					} else {
-//line send.go:63
+//line send.go:67
 						loaded40 := host2.Load64(r, &b11[10])
 						for owner4 := uint32(loaded40); ; {
-							if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-								t510 := t314
-								t614 := t314
-//line send.go:66
+							if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
+								t510 := t317
+								t614 := t317
+//line send.go:70
 								loaded41 := host2.Load64(r, &b11[0])
 								t812 := loaded41
-//line send.go:66
+//line send.go:70
 								loaded42 := host2.Load64(r, &b11[8])
 								t1012 := loaded42
-//line send.go:66
+//line send.go:70
 								t510.To.Tail = t812
-//line send.go:66
+//line send.go:70
 								t614.To.Head = t1012
-								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
-									loaded43 := host2.Load64(r, &t314.Host[b11[15]+1])
-//line send.go:68
-									t314.To.Head = loaded43
-									kernel.StoreRelaxed(&b11[8], t314.To.Head)
+								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
+									loaded43 := host2.Load64(r, &t317.Host[b11[15]+1])
+//line send.go:72
+									t317.To.Head = loaded43
+									kernel.StoreRelaxed(&b11[8], t317.To.Head)
 								}
-								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
 									atomic.AddUint64(&b11[1], 1)
 									ticket7 = 0
 									room11 = 1
 									break block8
 								}
 							}
-							old4 := kernel.AtomicCompareAndSwap(&b11[0], t314.To.Tail, t314.To.Tail+1)
+							old4 := kernel.AtomicCompareAndSwap(&b11[0], t317.To.Tail, t317.To.Tail+1)
 							tail4 := old4
-//line send.go:79
-							if tail4 == t314.To.Tail {
-								t1310 := t314
-								t1410 := t314
-								t158 := tail4 + 1
+//line send.go:83
+							if tail4 == t317.To.Tail {
+								t1311 := t317
+								t1411 := t317
+								t159 := tail4 + 1
 								t168 := owner4
-//line send.go:80
-								t1310.To.Tail = t158
-//line send.go:80
-								t1410.To.Owner = t168
+//line send.go:84
+								t1311.To.Tail = t159
+//line send.go:84
+								t1411.To.Owner = t168
 								t177 := uint32(tail4)
 								ticket7 = t177
 								room11 = 0
 								break block8
 							}
-//line send.go:83
-							t314.To.Tail = tail4
+//line send.go:87
+							t317.To.Tail = tail4
 						}
 					}
 				}
@@ -5070,13 +5151,22 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 				room12 := room11
 //line context.go:57
 				if room12 != 0 {
-					result023 = false
+					result026 = false
 				} else {
 					t615 := ticket8
 //line send.go:46
-					result024 := int(t1011.To.Ring + uint64(t615&(t1011.To.Slots-1))*t1011.To.Step)
+					t160 := t1011.To.Ring
+//line send.go:46
+					t237 := t1011.To.Step
+//line send.go:46
+					t318 := t1011.To.Slots
+					t411 := t615
+//line send.go:50
+					result027 := int(t160 + uint64(t411&(t318-1))*t237)
+//line send.go:46
+					result028 := result027
 //line context.go:60
-					t813 := result024
+					t813 := result028
 					t99 := uint64(ticket8+1) << 32
 					slot5 := t813
 					tag4 := t99
@@ -5085,206 +5175,206 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 						t1013 := t1011
 						t1114 := slot5
 						t1212 := tag4
-//line send.go:102
-						t159 := t1114
-						t236 := t1114 + 4
-//line send.go:102
-						h7 := t1013.Host[t159:t236]
+//line send.go:106
+						t161 := t1114
+						t238 := t1114 + 4
+//line send.go:106
+						h7 := t1013.Host[t161:t238]
 						kernel.StoreRelaxed(&h7[0], t1212|uint64(t1013.ID<<8|128))
 						kernel.StoreRelaxed(&h7[1], t1212)
 						kernel.StoreRelaxed(&h7[2], t1212|uint64(t1013.Words[t1013.At+2]))
 						kernel.StoreRelaxed(&h7[3], t1212|uint64(t1013.Words[t1013.At+3]))
 //line context.go:63
-						t1311 := t1011.Host
-						t1411 := slot5 + 4
+						t1312 := t1011.Host
+						t1412 := slot5 + 4
 						t1510 := tag4
 						t169 := t157
 //line context.go:63
-						kernel.PutWords(t1311, t1411, t1510, t169)
-						result023 = true
+						kernel.PutWords(t1312, t1412, t1510, t169)
+						result026 = true
 					} else {
 						t178 := t1011
 						t184 := slot5
 						t195 := tag4
-//line send.go:91
-						t160 := t184
-						t237 := t184 + 4
-//line send.go:91
-						h8 := t178.Post[t160:t237]
+//line send.go:95
+						t170 := t184
+						t239 := t184 + 4
+//line send.go:95
+						h8 := t178.Post[t170:t239]
 						kernel.StoreRelaxed(&h8[0], t195|uint64(t178.ID<<8|128))
 						kernel.StoreRelaxed(&h8[1], t195)
 						kernel.StoreRelaxed(&h8[2], t195|uint64(t178.Words[t178.At+2]))
 						kernel.StoreRelaxed(&h8[3], t195|uint64(t178.Words[t178.At+3]))
 //line context.go:67
 						t204 := t1011.Post
-						t2111 := slot5 + 4
-						t2210 := tag4
-						t238 := t157
+						t2112 := slot5 + 4
+						t2211 := tag4
+						t2310 := t157
 //line context.go:67
-						kernel.PutWords(t204, t2111, t2210, t238)
+						kernel.PutWords(t204, t2112, t2211, t2310)
 						t244 := t1011
-//line send.go:113
+//line send.go:117
 						if !(t244.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 							kernel.Fence()
 							box9 := int(t244.To.Box)
-							t161 := box9 * 16
-							t239 := (box9 + 1) * 16
-//line send.go:120
-							b12 := t244.Post[t161:t239]
+							t171 := box9 * 16
+							t240 := (box9 + 1) * 16
+//line send.go:124
+							b12 := t244.Post[t171:t240]
 							loaded44 := host2.Load64(r, &b12[9])
 							if loaded44 != 0 {
-//line send.go:122
+//line send.go:126
 								kernel.StoreRelaxed(&t244.Host[b12[15]], 1)
 								kernel.StoreRelaxed(&t244.Host[0], 1)
 							}
 						}
 //line context.go:69
-						result023 = true
+						result026 = true
 					}
 				}
 			}
 //line handlers.go:111
-			if result023 {
+			if result026 {
 				taken = 1
 			}
-		} else if t35.How == 3 {
-			t179 := t115
+		} else if t36.How == 3 {
+			t179 := t116
 //line handlers.go:115
-			t185 := t35.To
+			t185 := t36.To
 			t196 := &item
 //line group.go:43
 			taken3 := 0
-			t170 := t179
+			t180 := t179
 //line group.go:44
-			result025 := t185.Len(t170)
-			t315 := result025
-			for i3 := 0; i3 < t315; i3++ {
+			result029 := t185.Len(t180)
+			t319 := result029
+			for i3 := 0; i3 < t319; i3++ {
 //line group.go:45
-				t48 := t179
+				t412 := t179
 				t511 := t179
 				t616 := i3
 //line group.go:33
-				t316 := t616 < 0
-				if !t316 {
-					t171 := t511
+				t320 := t616 < 0
+				if !t320 {
+					t181 := t511
 //line group.go:33
-					result026 := t185.Len(t171)
-					t316 = t616 >= result026
+					result030 := t185.Len(t181)
+					t320 = t616 >= result030
 				}
-				if t316 {
+				if t320 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
 				loaded45 := host2.Load64(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t616])
 				member4 := loaded45
 //line group.go:37
-				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+				result031 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
 //line group.go:45
-				t814 := result027
+				t814 := result031
 				t910 := t196
-				var result028 bool
+				var result032 bool
 //line context.go:52
 				if t814.Mailbox == 0 {
-					result028 = false
+					result032 = false
 				} else {
-					t180 := t814.Mailbox
-					t240 := t814.Actor
+					t186 := t814.Mailbox
+					t241 := t814.Actor
 //line send.go:27
-					if !(t48.To.Box == t180 && t48.To.Actor == t240) {
+					if !(t412.To.Box == t186 && t412.To.Actor == t241) {
 //line send.go:30
-						t181 := int(t180) * 16
-						t241 := (int(t180) + 1) * 16
+						t187 := int(t186) * 16
+						t245 := (int(t186) + 1) * 16
 //line send.go:30
-						b13 := t48.Post[t181:t241]
+						b13 := t412.Post[t187:t245]
 						loaded46 := host2.Load64(r, &b13[0])
 //line send.go:31
 						loaded47 := host2.Load64(r, &b13[8])
 						loaded48 := host2.Load64(r, &b13[10])
 //line send.go:31
-						t48.To = actor.Target{Box: t180, Actor: t240, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
+						t412.To = actor.Target{Box: t186, Actor: t241, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
 //line send.go:33
-						room13 := len(t48.Post)
-						if t48.To.Kind == 1 {
-							room13 = len(t48.Host)
+						room13 := len(t412.Post)
+						if t412.To.Kind == 1 {
+							room13 = len(t412.Host)
 						}
-						end5 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
+						end5 := t412.To.Ring + uint64(t412.To.Slots)*t412.To.Step
 //line send.go:37
-						if end5 > uint64(room13) || t48.To.Ring > end5 {
+						if end5 > uint64(room13) || t412.To.Ring > end5 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:56
-					t317 := t48
+					t321 := t412
 					var ticket9 uint32
 					var room14 uint32
 				block9:
 					switch {
 					default:
-//line send.go:54
-						box10 := int(t317.To.Box)
-						t186 := box10 * 16
-						t245 := (box10 + 1) * 16
-//line send.go:55
-						b14 := t317.Post[t186:t245]
-						if t317.To.Owner != t317.To.Actor {
+//line send.go:58
+						box10 := int(t321.To.Box)
+						t188 := box10 * 16
+						t246 := (box10 + 1) * 16
+//line send.go:59
+						b14 := t321.Post[t188:t246]
+						if t321.To.Owner != t321.To.Actor {
 							loaded49 := host2.Load64(r, &b14[10])
-//line send.go:57
-							t317.To.Owner = uint32(loaded49)
+//line send.go:61
+							t321.To.Owner = uint32(loaded49)
 						}
-						if t317.To.Owner != t317.To.Actor {
+						if t321.To.Owner != t321.To.Actor {
 							atomic.AddUint64(&b14[1], 1)
 							ticket9 = 0
 							room14 = 2
 						} else {
-//line send.go:63
+//line send.go:67
 							loaded50 := host2.Load64(r, &b14[10])
 							for owner5 := uint32(loaded50); ; {
-								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
-									t512 := t317
-									t617 := t317
-//line send.go:66
+								if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
+									t512 := t321
+									t617 := t321
+//line send.go:70
 									loaded51 := host2.Load64(r, &b14[0])
 									t815 := loaded51
-//line send.go:66
+//line send.go:70
 									loaded52 := host2.Load64(r, &b14[8])
 									t1014 := loaded52
-//line send.go:66
+//line send.go:70
 									t512.To.Tail = t815
-//line send.go:66
+//line send.go:70
 									t617.To.Head = t1014
-									if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
-										loaded53 := host2.Load64(r, &t317.Host[b14[15]+1])
-//line send.go:68
-										t317.To.Head = loaded53
-										kernel.StoreRelaxed(&b14[8], t317.To.Head)
+									if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots && t321.To.Kind == 1 {
+										loaded53 := host2.Load64(r, &t321.Host[b14[15]+1])
+//line send.go:72
+										t321.To.Head = loaded53
+										kernel.StoreRelaxed(&b14[8], t321.To.Head)
 									}
-									if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
+									if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
 										atomic.AddUint64(&b14[1], 1)
 										ticket9 = 0
 										room14 = 1
 										break block9
 									}
 								}
-								old5 := kernel.AtomicCompareAndSwap(&b14[0], t317.To.Tail, t317.To.Tail+1)
+								old5 := kernel.AtomicCompareAndSwap(&b14[0], t321.To.Tail, t321.To.Tail+1)
 								tail5 := old5
-//line send.go:79
-								if tail5 == t317.To.Tail {
-									t1312 := t317
-									t1412 := t317
+//line send.go:83
+								if tail5 == t321.To.Tail {
+									t1313 := t321
+									t1413 := t321
 									t1511 := tail5 + 1
 									t1610 := owner5
-//line send.go:80
-									t1312.To.Tail = t1511
-//line send.go:80
-									t1412.To.Owner = t1610
+//line send.go:84
+									t1313.To.Tail = t1511
+//line send.go:84
+									t1413.To.Owner = t1610
 									t1710 := uint32(tail5)
 									ticket9 = t1710
 									room14 = 0
 									break block9
 								}
-//line send.go:83
-								t317.To.Tail = tail5
+//line send.go:87
+								t321.To.Tail = tail5
 							}
 						}
 					}
@@ -5293,96 +5383,105 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 					room15 := room14
 //line context.go:57
 					if room15 != 0 {
-						result028 = false
+						result032 = false
 					} else {
 						t618 := ticket10
 //line send.go:46
-						result029 := int(t48.To.Ring + uint64(t618&(t48.To.Slots-1))*t48.To.Step)
+						t189 := t412.To.Ring
+//line send.go:46
+						t247 := t412.To.Step
+//line send.go:46
+						t323 := t412.To.Slots
+						t413 := t618
+//line send.go:50
+						result033 := int(t189 + uint64(t413&(t323-1))*t247)
+//line send.go:46
+						result034 := result033
 //line context.go:60
-						t816 := result029
+						t816 := result034
 						t911 := uint64(ticket10+1) << 32
 						slot6 := t816
 						tag5 := t911
 //line context.go:61
-						if t48.To.Kind == 1 {
-							t1015 := t48
+						if t412.To.Kind == 1 {
+							t1015 := t412
 							t1115 := slot6
 							t1213 := tag5
-//line send.go:102
-							t187 := t1115
-							t246 := t1115 + 4
-//line send.go:102
-							h9 := t1015.Host[t187:t246]
+//line send.go:106
+							t190 := t1115
+							t248 := t1115 + 4
+//line send.go:106
+							h9 := t1015.Host[t190:t248]
 							kernel.StoreRelaxed(&h9[0], t1213|uint64(t1015.ID<<8|128))
 							kernel.StoreRelaxed(&h9[1], t1213)
 							kernel.StoreRelaxed(&h9[2], t1213|uint64(t1015.Words[t1015.At+2]))
 							kernel.StoreRelaxed(&h9[3], t1213|uint64(t1015.Words[t1015.At+3]))
 //line context.go:63
-							t1313 := t48.Host
-							t1413 := slot6 + 4
+							t1314 := t412.Host
+							t1414 := slot6 + 4
 							t1512 := tag5
 							t1611 := t910
 //line context.go:63
-							kernel.PutWords(t1313, t1413, t1512, t1611)
-							result028 = true
+							kernel.PutWords(t1314, t1414, t1512, t1611)
+							result032 = true
 						} else {
-							t1711 := t48
-							t188 := slot6
+							t1711 := t412
+							t1810 := slot6
 							t197 := tag5
-//line send.go:91
-							t189 := t188
-							t247 := t188 + 4
-//line send.go:91
-							h10 := t1711.Post[t189:t247]
+//line send.go:95
+							t191 := t1810
+							t249 := t1810 + 4
+//line send.go:95
+							h10 := t1711.Post[t191:t249]
 							kernel.StoreRelaxed(&h10[0], t197|uint64(t1711.ID<<8|128))
 							kernel.StoreRelaxed(&h10[1], t197)
 							kernel.StoreRelaxed(&h10[2], t197|uint64(t1711.Words[t1711.At+2]))
 							kernel.StoreRelaxed(&h10[3], t197|uint64(t1711.Words[t1711.At+3]))
 //line context.go:67
-							t205 := t48.Post
-							t2112 := slot6 + 4
-							t2211 := tag5
-							t2310 := t910
+							t205 := t412.Post
+							t2113 := slot6 + 4
+							t2212 := tag5
+							t2311 := t910
 //line context.go:67
-							kernel.PutWords(t205, t2112, t2211, t2310)
-							t248 := t48
-//line send.go:113
-							if !(t248.Wakes == 0) {
-//line send.go:118
+							kernel.PutWords(t205, t2113, t2212, t2311)
+							t2410 := t412
+//line send.go:117
+							if !(t2410.Wakes == 0) {
+//line send.go:122
 								kernel.Fence()
-								box11 := int(t248.To.Box)
-								t190 := box11 * 16
-								t249 := (box11 + 1) * 16
-//line send.go:120
-								b15 := t248.Post[t190:t249]
+								box11 := int(t2410.To.Box)
+								t198 := box11 * 16
+								t250 := (box11 + 1) * 16
+//line send.go:124
+								b15 := t2410.Post[t198:t250]
 								loaded54 := host2.Load64(r, &b15[9])
 								if loaded54 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t248.Host[b15[15]], 1)
-									kernel.StoreRelaxed(&t248.Host[0], 1)
+//line send.go:126
+									kernel.StoreRelaxed(&t2410.Host[b15[15]], 1)
+									kernel.StoreRelaxed(&t2410.Host[0], 1)
 								}
 							}
 //line context.go:69
-							result028 = true
+							result032 = true
 						}
 					}
 				}
 //line group.go:45
-				if result028 {
+				if result032 {
 					taken3++
 				}
 			}
-			result030 := taken3
+			result035 := taken3
 //line handlers.go:115
-			taken = result030
+			taken = result035
 		}
-		atomic.AddInt32(&t45.Taken, int32(taken))
+		atomic.AddInt32(&t46.Taken, int32(taken))
 		if threadX == 0 {
-			t2113 := t115
+			t2114 := t116
 //line handlers.go:119
-			result031 := t35.To.Len(t2113)
+			result036 := t36.To.Len(t2114)
 //line handlers.go:119
-			t45.Members = int32(result031)
+			t46.Members = int32(result036)
 		}
 //line alone.go:59
 		if t2 {
@@ -5392,7 +5491,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t35 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2311, t258, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2312, t2510, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5415,33 +5514,33 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t250 := source3
-				var result033 uint32
+				t251 := source3
+				var result038 uint32
 				switch {
 				default:
 //line look.go:33
-					if t250 == 4 {
-						result033 = 0
+					if t251 == 4 {
+						result038 = 0
 						break
 //line look.go:35
-					} else if t250 < 4 {
-						result033 = shape.Slots + t250*shape.SideSlots
+					} else if t251 < 4 {
+						result038 = shape.Slots + t251*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result033 = shape.Slots + (t250-1)*shape.SideSlots
+					result038 = shape.Slots + (t251-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t513 := source3
-				var result034 uint32
+				var result039 uint32
 //line look.go:43
 				if t513 == 4 {
-					result034 = shape.Slots
+					result039 = shape.Slots
 				} else {
-					result034 = shape.SideSlots
+					result039 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result033 + sh.Ticket&(result034-1)) * shape.OutStep
+				at3 := (result038 + sh.Ticket&(result039-1)) * shape.OutStep
 				t76 := at3
 				t817 := at3 + shape.Out
 //line alone.go:175
@@ -5464,33 +5563,33 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 			t542 := !forwards
 			if !t542 {
 				t482 := c
-				t49 := cursor
+				t492 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result035 bool
+				var result040 bool
 			block11:
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t49[11])
+					list2 := int(t492[11])
 					count2 := uint32(t482.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t482.Post[list2+1+int(i4)]
-						t191 := uint32(to2)
-						t251 := uint32(to2 >> 32)
+						t199 := uint32(to2)
+						t253 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t191 && t482.To.Actor == t251) {
+						if !(t482.To.Box == t199 && t482.To.Actor == t253) {
 //line send.go:30
-							t198 := int(t191) * 16
-							t253 := (int(t191) + 1) * 16
+							t1100 := int(t199) * 16
+							t254 := (int(t199) + 1) * 16
 //line send.go:30
-							b16 := t482.Post[t198:t253]
+							b16 := t482.Post[t1100:t254]
 							loaded55 := host2.Load64(r, &b16[0])
 //line send.go:31
 							loaded56 := host2.Load64(r, &b16[8])
 							loaded57 := host2.Load64(r, &b16[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t191, Actor: t251, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
+							t482.To = actor.Target{Box: t199, Actor: t253, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
 //line send.go:33
 							room16 := len(t482.Post)
 							if t482.To.Kind == 1 {
@@ -5503,76 +5602,76 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							}
 						}
 //line alone.go:194
-						t318 := t482
+						t324 := t482
 						var ticket11 uint32
 						var room17 uint32
 					block12:
 						switch {
 						default:
-//line send.go:54
-							box12 := int(t318.To.Box)
-							t199 := box12 * 16
-							t254 := (box12 + 1) * 16
-//line send.go:55
-							b17 := t318.Post[t199:t254]
-							if t318.To.Owner != t318.To.Actor {
+//line send.go:58
+							box12 := int(t324.To.Box)
+							t1101 := box12 * 16
+							t255 := (box12 + 1) * 16
+//line send.go:59
+							b17 := t324.Post[t1101:t255]
+							if t324.To.Owner != t324.To.Actor {
 								loaded58 := host2.Load64(r, &b17[10])
-//line send.go:57
-								t318.To.Owner = uint32(loaded58)
+//line send.go:61
+								t324.To.Owner = uint32(loaded58)
 							}
-							if t318.To.Owner != t318.To.Actor {
+							if t324.To.Owner != t324.To.Actor {
 								atomic.AddUint64(&b17[1], 1)
 								ticket11 = 0
 								room17 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded59 := host2.Load64(r, &b17[10])
 								for owner6 := uint32(loaded59); ; {
-									if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
-										t514 := t318
-										t619 := t318
-//line send.go:66
+									if uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots {
+										t514 := t324
+										t619 := t324
+//line send.go:70
 										loaded60 := host2.Load64(r, &b17[0])
 										t818 := loaded60
-//line send.go:66
+//line send.go:70
 										loaded61 := host2.Load64(r, &b17[8])
 										t1017 := loaded61
-//line send.go:66
+//line send.go:70
 										t514.To.Tail = t818
-//line send.go:66
+//line send.go:70
 										t619.To.Head = t1017
-										if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots && t318.To.Kind == 1 {
-											loaded62 := host2.Load64(r, &t318.Host[b17[15]+1])
-//line send.go:68
-											t318.To.Head = loaded62
-											kernel.StoreRelaxed(&b17[8], t318.To.Head)
+										if uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots && t324.To.Kind == 1 {
+											loaded62 := host2.Load64(r, &t324.Host[b17[15]+1])
+//line send.go:72
+											t324.To.Head = loaded62
+											kernel.StoreRelaxed(&b17[8], t324.To.Head)
 										}
-										if uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
+										if uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots {
 											atomic.AddUint64(&b17[1], 1)
 											ticket11 = 0
 											room17 = 1
 											break block12
 										}
 									}
-									old6 := kernel.AtomicCompareAndSwap(&b17[0], t318.To.Tail, t318.To.Tail+1)
+									old6 := kernel.AtomicCompareAndSwap(&b17[0], t324.To.Tail, t324.To.Tail+1)
 									tail6 := old6
-//line send.go:79
-									if tail6 == t318.To.Tail {
-										t1314 := t318
-										t1414 := t318
+//line send.go:83
+									if tail6 == t324.To.Tail {
+										t1315 := t324
+										t1415 := t324
 										t1513 := tail6 + 1
 										t1612 := owner6
-//line send.go:80
-										t1314.To.Tail = t1513
-//line send.go:80
-										t1414.To.Owner = t1612
+//line send.go:84
+										t1315.To.Tail = t1513
+//line send.go:84
+										t1415.To.Owner = t1612
 										t1712 := uint32(tail6)
 										ticket11 = t1712
 										room17 = 0
 										break block12
 									}
-//line send.go:83
-									t318.To.Tail = tail6
+//line send.go:87
+									t324.To.Tail = tail6
 								}
 							}
 						}
@@ -5581,19 +5680,19 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						room18 := room17
 //line alone.go:195
 						if room18 == 1 {
-							t620 := int(t49[13])
+							t620 := int(t492[13])
 //line alone.go:196
-							t77 := int(t49[13]) + len(t522) + 1
+							t77 := int(t492[13]) + len(t522) + 1
 //line alone.go:196
 							saved3 := t482.Post[t620:t77]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result036 := t482.Correlation()
+							result041 := t482.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result036
-							t49[12] = i4 + 1
-							result035 = false
+							saved3[len(t522)] = result041
+							t492[12] = i4 + 1
+							result040 = false
 							break block11
 						}
 //line alone.go:204
@@ -5602,24 +5701,33 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							t1018 := t522
 							t1116 := ticket12
 //line alone.go:228
-							t1100 := t1116
+							t1102 := t1116
 //line send.go:46
-							result037 := int(t913.To.Ring + uint64(t1100&(t913.To.Slots-1))*t913.To.Step)
+							t1103 := t913.To.Ring
+//line send.go:46
+							t256 := t913.To.Step
+//line send.go:46
+							t325 := t913.To.Slots
+							t414 := t1102
+//line send.go:50
+							result042 := int(t1103 + uint64(t414&(t325-1))*t256)
+//line send.go:46
+							result043 := result042
 //line alone.go:228
-							t319 := result037
-							t410 := uint64(t1116+1) << 32
-							slot8 := t319
-							tag7 := t410
+							t326 := result043
+							t415 := uint64(t1116+1) << 32
+							slot8 := t326
+							tag7 := t415
 //line alone.go:229
 							if t913.To.Kind == 1 {
 								t515 := t913
 								t621 := slot8
 								t78 := tag7
-//line send.go:102
-								t1101 := t621
-								t255 := t621 + 4
-//line send.go:102
-								h11 := t515.Host[t1101:t255]
+//line send.go:106
+								t1104 := t621
+								t257 := t621 + 4
+//line send.go:106
+								h11 := t515.Host[t1104:t257]
 								kernel.StoreRelaxed(&h11[0], t78|uint64(t515.ID<<8|128))
 								kernel.StoreRelaxed(&h11[1], t78)
 								kernel.StoreRelaxed(&h11[2], t78|uint64(t515.Words[t515.At+2]))
@@ -5633,11 +5741,11 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								t819 := t913
 								t914 := slot8
 								t1019 := tag7
-//line send.go:91
-								t1102 := t914
-								t256 := t914 + 4
-//line send.go:91
-								h12 := t819.Post[t1102:t256]
+//line send.go:95
+								t1105 := t914
+								t258 := t914 + 4
+//line send.go:95
+								h12 := t819.Post[t1105:t258]
 								kernel.StoreRelaxed(&h12[0], t1019|uint64(t819.ID<<8|128))
 								kernel.StoreRelaxed(&h12[1], t1019)
 								kernel.StoreRelaxed(&h12[2], t1019|uint64(t819.Words[t819.At+2]))
@@ -5647,18 +5755,18 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									kernel.StoreRelaxed(&t913.Post[slot8+4+w10], tag7|uint64(t1018[w10]))
 								}
 								t1117 := t913
-//line send.go:113
+//line send.go:117
 								if !(t1117.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box13 := int(t1117.To.Box)
-									t1103 := box13 * 16
-									t257 := (box13 + 1) * 16
-//line send.go:120
-									b18 := t1117.Post[t1103:t257]
+									t1106 := box13 * 16
+									t259 := (box13 + 1) * 16
+//line send.go:124
+									b18 := t1117.Post[t1106:t259]
 									loaded63 := host2.Load64(r, &b18[9])
 									if loaded63 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1117.Host[b18[15]], 1)
 										kernel.StoreRelaxed(&t1117.Host[0], 1)
 									}
@@ -5667,10 +5775,10 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 					}
 //line alone.go:208
-					result035 = true
+					result040 = true
 				}
 //line alone.go:82
-				t542 = result035
+				t542 = result040
 			}
 			whole := t542
 //line alone.go:83
@@ -5694,9 +5802,9 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t416 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t416
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5710,23 +5818,23 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 								next4 := t592[level2]
 								t623 := level2
-								var result038 uint32
+								var result044 uint32
 								switch {
 								default:
 //line look.go:33
 									if t623 == 4 {
-										result038 = 0
+										result044 = 0
 										break
 //line look.go:35
 									} else if t623 < 4 {
-										result038 = shape.Slots + t623*shape.SideSlots
+										result044 = shape.Slots + t623*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result038 = shape.Slots + (t623-1)*shape.SideSlots
+									result044 = shape.Slots + (t623-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result044 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded65 := host2.Load64(r, &t61[at4])
 								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
@@ -5765,47 +5873,47 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t60[8])
-								t1315 := t622
+								t1316 := t622
 //line alone.go:146
-								t1415 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
-								ring2 = t1315
-								at5 = t1415
+								t1416 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								ring2 = t1316
+								at5 = t1416
 							} else {
 //line alone.go:148
 								sh.Ticket = t592[source4]
 								t1613 := source4
-								var result039 uint32
+								var result045 uint32
 								switch {
 								default:
 //line look.go:33
 									if t1613 == 4 {
-										result039 = 0
+										result045 = 0
 										break
 //line look.go:35
 									} else if t1613 < 4 {
-										result039 = shape.Slots + t1613*shape.SideSlots
+										result045 = shape.Slots + t1613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result039 = shape.Slots + (t1613-1)*shape.SideSlots
+									result045 = shape.Slots + (t1613-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t1910 := source4
-								var result040 uint32
+								var result046 uint32
 //line look.go:43
 								if t1910 == 4 {
-									result040 = shape.Slots
+									result046 = shape.Slots
 								} else {
-									result040 = shape.SideSlots
+									result046 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result039 + sh.Ticket&(result040-1)) * shape.InStep
+								at5 = (result045 + sh.Ticket&(result046-1)) * shape.InStep
 							}
-							t2114 := at5
-							t2212 := at5 + shape.In
+							t2115 := at5
+							t2213 := at5 + shape.In
 //line alone.go:151
-							slot9 := ring2[t2114:t2212]
-							cell2 := words[:t2311]
+							slot9 := ring2[t2115:t2213]
+							cell2 := words[:t2312]
 							for w11 := 0; w11 < len(slot9); w11++ {
 								loaded68 := host2.Load64(r, &slot9[w11])
 								v2 := loaded68
@@ -5815,7 +5923,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 								cell2[w11] = uint32(v2)
 							}
-							reply3 := cell2[t258:t263]
+							reply3 := cell2[t2510:t263]
 							for w12 := 0; w12 < len(reply3); w12++ {
 								reply3[w12] = 0
 							}
@@ -5894,8 +6002,8 @@ func quernHostWorkActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
 	var in2 *Batch
 	var out2 *Result
-	var t35 *Desk
-	var t45 *Batch
+	var t36 *Desk
+	var t46 *Batch
 	var t55 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
@@ -5907,7 +6015,7 @@ func quernHostWorkActor(r *host2.Run) {
 	t109 := shape.OutAt + shape.Out - 3
 	t50 := shape.OutAt
 	t51 := shape.OutAt + shape.Out - 3
-	t237 := shape.Stride
+	t2310 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -6008,8 +6116,8 @@ func quernHostWorkActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t35 = state
-				t45 = in2
+				t36 = state
+				t46 = in2
 				t55 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -6019,22 +6127,22 @@ func quernHostWorkActor(r *host2.Run) {
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:48
-				ref = t45.Values
+				ref = t46.Values
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
-				if t45.Do == 3 {
-					ref = t35.Kept
+				if t46.Do == 3 {
+					ref = t36.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6WorkActor(r, t1s, first4, valuess, t45, ref, data)
+						quernRow6WorkActor(r, t1s, first4, valuess, t46, ref, data)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:56
-				if t45.Do == 1 || t45.Do == 5 {
+				if t46.Do == 1 || t46.Do == 5 {
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -6045,7 +6153,7 @@ func quernHostWorkActor(r *host2.Run) {
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:62
-				if t45.Do == 0 || t45.Do == 3 {
+				if t46.Do == 0 || t46.Do == 3 {
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -6058,7 +6166,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t45, t35, t55, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t46, t36, t55, ref, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6077,7 +6185,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t237, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t2310, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6203,15 +6311,15 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 					block2:
 						switch {
 						default:
-//line send.go:54
+//line send.go:58
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:55
+//line send.go:59
 							b2 := t33.Post[t18:t28]
 							if t33.To.Owner != t33.To.Actor {
 								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:57
+//line send.go:61
 								t33.To.Owner = uint32(loaded4)
 							}
 							if t33.To.Owner != t33.To.Actor {
@@ -6219,25 +6327,25 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								ticket = 0
 								room2 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded5 := host2.Load64(r, &b2[10])
 								for owner := uint32(loaded5); ; {
 									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
 										t53 := t33
 										t63 := t33
-//line send.go:66
+//line send.go:70
 										loaded6 := host2.Load64(r, &b2[0])
 										t83 := loaded6
-//line send.go:66
+//line send.go:70
 										loaded7 := host2.Load64(r, &b2[8])
 										t103 := loaded7
-//line send.go:66
+//line send.go:70
 										t53.To.Tail = t83
-//line send.go:66
+//line send.go:70
 										t63.To.Head = t103
 										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
 											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:68
+//line send.go:72
 											t33.To.Head = loaded8
 											kernel.StoreRelaxed(&b2[8], t33.To.Head)
 										}
@@ -6250,22 +6358,22 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									}
 									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
 									tail := old
-//line send.go:79
+//line send.go:83
 									if tail == t33.To.Tail {
 										t132 := t33
 										t142 := t33
 										t152 := tail + 1
 										t162 := owner
-//line send.go:80
+//line send.go:84
 										t132.To.Tail = t152
-//line send.go:80
+//line send.go:84
 										t142.To.Owner = t162
 										t172 := uint32(tail)
 										ticket = t172
 										room2 = 0
 										break block2
 									}
-//line send.go:83
+//line send.go:87
 									t33.To.Tail = tail
 								}
 							}
@@ -6298,22 +6406,31 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:228
 							t19 := t112
 //line send.go:46
-							result04 := int(t93.To.Ring + uint64(t19&(t93.To.Slots-1))*t93.To.Step)
+							t110 := t93.To.Ring
+//line send.go:46
+							t29 := t93.To.Step
+//line send.go:46
+							t34 := t93.To.Slots
+							t43 := t19
+//line send.go:50
+							result04 := int(t110 + uint64(t43&(t34-1))*t29)
+//line send.go:46
+							result05 := result04
 //line alone.go:228
-							t34 := result04
-							t43 := uint64(t112+1) << 32
-							slot := t34
-							tag := t43
+							t35 := result05
+							t44 := uint64(t112+1) << 32
+							slot := t35
+							tag := t44
 //line alone.go:229
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
 								t74 := tag
-//line send.go:102
-								t110 := t65
-								t29 := t65 + 4
-//line send.go:102
-								h := t54.Host[t110:t29]
+//line send.go:106
+								t111 := t65
+								t210 := t65 + 4
+//line send.go:106
+								h := t54.Host[t111:t210]
 								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
@@ -6327,11 +6444,11 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t84 := t93
 								t94 := slot
 								t105 := tag
-//line send.go:91
-								t111 := t94
-								t210 := t94 + 4
-//line send.go:91
-								h2 := t84.Post[t111:t210]
+//line send.go:95
+								t113 := t94
+								t211 := t94 + 4
+//line send.go:95
+								h2 := t84.Post[t113:t211]
 								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
@@ -6340,21 +6457,21 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
-								t113 := t93
-//line send.go:113
-								if !(t113.Wakes == 0) {
-//line send.go:118
+								t114 := t93
+//line send.go:117
+								if !(t114.Wakes == 0) {
+//line send.go:122
 									kernel.Fence()
-									box3 := int(t113.To.Box)
-									t114 := box3 * 16
-									t211 := (box3 + 1) * 16
-//line send.go:120
-									b3 := t113.Post[t114:t211]
+									box3 := int(t114.To.Box)
+									t115 := box3 * 16
+									t212 := (box3 + 1) * 16
+//line send.go:124
+									b3 := t114.Post[t115:t212]
 									loaded9 := host2.Load64(r, &b3[9])
 									if loaded9 != 0 {
-//line send.go:122
-										kernel.StoreRelaxed(&t113.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t113.Host[0], 1)
+//line send.go:126
+										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+										kernel.StoreRelaxed(&t114.Host[0], 1)
 									}
 								}
 							}
@@ -6387,9 +6504,9 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						hint := uint32(ordered >> 32)
 //line alone.go:108
 						if hint != sh.Hint[0] {
-							t44 := hint
+							t45 := hint
 //line alone.go:109
-							sh.Hint[0] = t44
+							sh.Hint[0] = t45
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -6403,23 +6520,23 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result05 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result05 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -6467,37 +6584,37 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t163 := source
-								var result06 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result06 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result06 = shape.Slots + t163*shape.SideSlots
+										result07 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t163-1)*shape.SideSlots
+									result07 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result07 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result07 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result07 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t212 := at2
+							t213 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring[t213:t222]
 							cell := words[:t232]
 							for w5 := 0; w5 < len(slot2); w5++ {
 								loaded14 := host2.Load64(r, &slot2[w5])
@@ -6573,39 +6690,39 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
-		t1Row[threadX] = t115
+		t116 := c2
+		t1Row[threadX] = t116
 	}
 }
 
 //go:noinline
-func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t45 *Batch, ref actor.Payload[float32], data []float32) {
+func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t46 *Batch, ref actor.Payload[float32], data []float32) {
 	t1Row := t1s[first4:][:32]
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := t1Row[threadX]
+		t116 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
-		if t45.Do != 4 {
-			t116 := t115
+		if t46.Do != 4 {
+			t117 := t116
 			p := ref
 //line payload.go:44
-			t117 := t116.Post
-			t213 := p.Entry
-			t36 := p.Generation
+			t118 := t117.Post
+			t214 := p.Entry
+			t37 := p.Generation
 //line payload.go:76
-			if t36 == 0 {
+			if t37 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded15 := host2.Load64(r, &t117[t213+0])
+			loaded15 := host2.Load64(r, &t118[t214+0])
 			host3 := loaded15
 //line payload.go:80
-			if uint32(host3>>32) != t36 {
+			if uint32(host3>>32) != t37 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded16 := host2.Load64(r, &t117[t213+1])
+				loaded16 := host2.Load64(r, &t118[t214+1])
 				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
@@ -6613,10 +6730,10 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 				}
 			}
 //line payload.go:45
-			extent := t116.Post[p.Entry+2]
-			t46 := uint32(extent)
+			extent := t117.Post[p.Entry+2]
+			t47 := uint32(extent)
 			t56 := uint32(extent >> 32)
-			first5 := t46
+			first5 := t47
 			n := t56
 //line payload.go:47
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
@@ -6625,9 +6742,9 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 			t67 := int(p.Offset)
 			t75 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result08 := data[t67:t75]
+			result09 := data[t67:t75]
 //line payloads.go:54
-			values = result08
+			values = result09
 		}
 		valuesRow[threadX] = values
 	}
@@ -6662,43 +6779,43 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Resu
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Batch, t35 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t36 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := t1Row[threadX]
+		t116 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result010 kernel.Action
 //line payloads.go:70
 		if !first9 {
-			result09 = 1
+			result010 = 1
 		} else {
-			t47 := t45.Do
-			if t47 == 0 {
-				result010 := t115.Sender()
-				if result010 != 0 {
+			t48 := t46.Do
+			if t48 == 0 {
+				result011 := t116.Sender()
+				if result011 != 0 {
 //line payloads.go:76
-					t35.Given++
-					t35.Sum += t55.Sum
-					t68 := t115
+					t36.Given++
+					t36.Sum += t55.Sum
+					t68 := t116
 					p2 := ref
 //line payload.go:66
-					t118 := t68.Post
-					t214 := p2.Entry
-					t37 := p2.Generation
+					t119 := t68.Post
+					t215 := p2.Entry
+					t38 := p2.Generation
 //line payload.go:76
-					if t37 == 0 {
+					if t38 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded17 := host2.Load64(r, &t118[t214+0])
+					loaded17 := host2.Load64(r, &t119[t215+0])
 					host4 := loaded17
 //line payload.go:80
-					if uint32(host4>>32) != t37 {
+					if uint32(host4>>32) != t38 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded18 := host2.Load64(r, &t118[t214+1])
+						loaded18 := host2.Load64(r, &t119[t215+1])
 						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
@@ -6715,25 +6832,25 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 					}
 				}
 //line payloads.go:80
-			} else if t47 == 2 {
-				t76 := t115
+			} else if t48 == 2 {
+				t76 := t116
 				p3 := ref
 //line payload.go:58
-				t119 := t76.Post
-				t215 := p3.Entry
-				t38 := p3.Generation
+				t120 := t76.Post
+				t216 := p3.Entry
+				t39 := p3.Generation
 //line payload.go:76
-				if t38 == 0 {
+				if t39 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load64(r, &t119[t215+0])
+				loaded19 := host2.Load64(r, &t120[t216+0])
 				host5 := loaded19
 //line payload.go:80
-				if uint32(host5>>32) != t38 {
+				if uint32(host5>>32) != t39 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded20 := host2.Load64(r, &t119[t215+1])
+					loaded20 := host2.Load64(r, &t120[t216+1])
 					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
@@ -6744,27 +6861,27 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				kernel.Fence()
 				atomic.AddUint64(&t76.Post[p3.Entry+1], 1)
 //line payloads.go:82
-				t35.Kept = ref
-			} else if t47 == 4 {
-				t85 := t115
+				t36.Kept = ref
+			} else if t48 == 4 {
+				t85 := t116
 //line payloads.go:84
-				p4 := t35.Kept
+				p4 := t36.Kept
 //line payload.go:66
-				t120 := t85.Post
-				t216 := p4.Entry
-				t39 := p4.Generation
+				t121 := t85.Post
+				t217 := p4.Entry
+				t310 := p4.Generation
 //line payload.go:76
-				if t39 == 0 {
+				if t310 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded21 := host2.Load64(r, &t120[t216+0])
+				loaded21 := host2.Load64(r, &t121[t217+0])
 				host6 := loaded21
 //line payload.go:80
-				if uint32(host6>>32) != t39 {
+				if uint32(host6>>32) != t310 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded22 := host2.Load64(r, &t120[t216+1])
+					loaded22 := host2.Load64(r, &t121[t217+1])
 					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
@@ -6780,25 +6897,25 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 					host2.Fail(r, "payload released more often than retained")
 				}
 //line payloads.go:85
-			} else if t47 == 5 {
-				t96 := t115
+			} else if t48 == 5 {
+				t96 := t116
 				p5 := ref
 //line payload.go:58
-				t121 := t96.Post
-				t217 := p5.Entry
-				t310 := p5.Generation
+				t123 := t96.Post
+				t218 := p5.Entry
+				t311 := p5.Generation
 //line payload.go:76
-				if t310 == 0 {
+				if t311 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded23 := host2.Load64(r, &t121[t217+0])
+				loaded23 := host2.Load64(r, &t123[t218+0])
 				host7 := loaded23
 //line payload.go:80
-				if uint32(host7>>32) != t310 {
+				if uint32(host7>>32) != t311 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded24 := host2.Load64(r, &t121[t217+1])
+					loaded24 := host2.Load64(r, &t123[t218+1])
 					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
@@ -6810,30 +6927,30 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 				atomic.AddUint64(&t96.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t106 := t115
+				t106 := t116
 //line payloads.go:88
-				t1110 := t45.Next
-				t123 := &next4
-				var result011 bool
+				t1110 := t46.Next
+				t124 := &next4
+				var result012 bool
 //line context.go:52
 				if t1110.Mailbox == 0 {
-					result011 = false
+					result012 = false
 				} else {
-					t124 := t1110.Mailbox
-					t218 := t1110.Actor
+					t125 := t1110.Mailbox
+					t219 := t1110.Actor
 //line send.go:27
-					if !(t106.To.Box == t124 && t106.To.Actor == t218) {
+					if !(t106.To.Box == t125 && t106.To.Actor == t219) {
 //line send.go:30
-						t125 := int(t124) * 16
-						t219 := (int(t124) + 1) * 16
+						t126 := int(t125) * 16
+						t220 := (int(t125) + 1) * 16
 //line send.go:30
-						b4 := t106.Post[t125:t219]
+						b4 := t106.Post[t126:t220]
 						loaded25 := host2.Load64(r, &b4[0])
 //line send.go:31
 						loaded26 := host2.Load64(r, &b4[8])
 						loaded27 := host2.Load64(r, &b4[10])
 //line send.go:31
-						t106.To = actor.Target{Box: t124, Actor: t218, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
+						t106.To = actor.Target{Box: t125, Actor: t219, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
 //line send.go:33
 						room4 := len(t106.Post)
 						if t106.To.Kind == 1 {
@@ -6846,76 +6963,76 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 						}
 					}
 //line context.go:56
-					t311 := t106
+					t312 := t106
 					var ticket3 uint32
 					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:54
-						box4 := int(t311.To.Box)
-						t126 := box4 * 16
-						t220 := (box4 + 1) * 16
-//line send.go:55
-						b5 := t311.Post[t126:t220]
-						if t311.To.Owner != t311.To.Actor {
+//line send.go:58
+						box4 := int(t312.To.Box)
+						t127 := box4 * 16
+						t221 := (box4 + 1) * 16
+//line send.go:59
+						b5 := t312.Post[t127:t221]
+						if t312.To.Owner != t312.To.Actor {
 							loaded28 := host2.Load64(r, &b5[10])
-//line send.go:57
-							t311.To.Owner = uint32(loaded28)
+//line send.go:61
+							t312.To.Owner = uint32(loaded28)
 						}
-						if t311.To.Owner != t311.To.Actor {
+						if t312.To.Owner != t312.To.Actor {
 							atomic.AddUint64(&b5[1], 1)
 							ticket3 = 0
 							room5 = 2
 						} else {
-//line send.go:63
+//line send.go:67
 							loaded29 := host2.Load64(r, &b5[10])
 							for owner2 := uint32(loaded29); ; {
-								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-									t57 := t311
-									t69 := t311
-//line send.go:66
+								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+									t57 := t312
+									t69 := t312
+//line send.go:70
 									loaded30 := host2.Load64(r, &b5[0])
 									t86 := loaded30
-//line send.go:66
+//line send.go:70
 									loaded31 := host2.Load64(r, &b5[8])
 									t107 := loaded31
-//line send.go:66
+//line send.go:70
 									t57.To.Tail = t86
-//line send.go:66
+//line send.go:70
 									t69.To.Head = t107
-									if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-										loaded32 := host2.Load64(r, &t311.Host[b5[15]+1])
-//line send.go:68
-										t311.To.Head = loaded32
-										kernel.StoreRelaxed(&b5[8], t311.To.Head)
+									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
+										loaded32 := host2.Load64(r, &t312.Host[b5[15]+1])
+//line send.go:72
+										t312.To.Head = loaded32
+										kernel.StoreRelaxed(&b5[8], t312.To.Head)
 									}
-									if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
 										atomic.AddUint64(&b5[1], 1)
 										ticket3 = 0
 										room5 = 1
 										break block6
 									}
 								}
-								old4 := kernel.AtomicCompareAndSwap(&b5[0], t311.To.Tail, t311.To.Tail+1)
+								old4 := kernel.AtomicCompareAndSwap(&b5[0], t312.To.Tail, t312.To.Tail+1)
 								tail2 := old4
-//line send.go:79
-								if tail2 == t311.To.Tail {
-									t134 := t311
-									t144 := t311
+//line send.go:83
+								if tail2 == t312.To.Tail {
+									t134 := t312
+									t144 := t312
 									t153 := tail2 + 1
 									t164 := owner2
-//line send.go:80
+//line send.go:84
 									t134.To.Tail = t153
-//line send.go:80
+//line send.go:84
 									t144.To.Owner = t164
 									t173 := uint32(tail2)
 									ticket3 = t173
 									room5 = 0
 									break block6
 								}
-//line send.go:83
-								t311.To.Tail = tail2
+//line send.go:87
+								t312.To.Tail = tail2
 							}
 						}
 					}
@@ -6924,13 +7041,22 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 					room6 := room5
 //line context.go:57
 					if room6 != 0 {
-						result011 = false
+						result012 = false
 					} else {
 						t610 := ticket4
 //line send.go:46
-						result012 := int(t106.To.Ring + uint64(t610&(t106.To.Slots-1))*t106.To.Step)
+						t128 := t106.To.Ring
+//line send.go:46
+						t223 := t106.To.Step
+//line send.go:46
+						t313 := t106.To.Slots
+						t49 := t610
+//line send.go:50
+						result013 := int(t128 + uint64(t49&(t313-1))*t223)
+//line send.go:46
+						result014 := result013
 //line context.go:60
-						t87 := result012
+						t87 := result014
 						t97 := uint64(ticket4+1) << 32
 						slot3 := t87
 						tag2 := t97
@@ -6938,33 +7064,33 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 						if t106.To.Kind == 1 {
 							t108 := t106
 							t1111 := slot3
-							t127 := tag2
-//line send.go:102
-							t128 := t1111
-							t221 := t1111 + 4
-//line send.go:102
-							h3 := t108.Host[t128:t221]
-							kernel.StoreRelaxed(&h3[0], t127|uint64(t108.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t127)
-							kernel.StoreRelaxed(&h3[2], t127|uint64(t108.Words[t108.At+2]))
-							kernel.StoreRelaxed(&h3[3], t127|uint64(t108.Words[t108.At+3]))
+							t129 := tag2
+//line send.go:106
+							t130 := t1111
+							t224 := t1111 + 4
+//line send.go:106
+							h3 := t108.Host[t130:t224]
+							kernel.StoreRelaxed(&h3[0], t129|uint64(t108.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t129)
+							kernel.StoreRelaxed(&h3[2], t129|uint64(t108.Words[t108.At+2]))
+							kernel.StoreRelaxed(&h3[3], t129|uint64(t108.Words[t108.At+3]))
 //line context.go:63
 							t135 := t106.Host
 							t145 := slot3 + 4
 							t154 := tag2
-							t165 := t123
+							t165 := t124
 //line context.go:63
 							kernel.PutWords(t135, t145, t154, t165)
-							result011 = true
+							result012 = true
 						} else {
 							t174 := t106
 							t182 := slot3
 							t193 := tag2
-//line send.go:91
-							t129 := t182
-							t223 := t182 + 4
-//line send.go:91
-							h4 := t174.Post[t129:t223]
+//line send.go:95
+							t131 := t182
+							t225 := t182 + 4
+//line send.go:95
+							h4 := t174.Post[t131:t225]
 							kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
 							kernel.StoreRelaxed(&h4[1], t193)
 							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
@@ -6972,52 +7098,52 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 //line context.go:67
 							t202 := t106.Post
 							t2110 := slot3 + 4
-							t224 := tag2
-							t233 := t123
+							t226 := tag2
+							t233 := t124
 //line context.go:67
-							kernel.PutWords(t202, t2110, t224, t233)
+							kernel.PutWords(t202, t2110, t226, t233)
 							t242 := t106
-//line send.go:113
+//line send.go:117
 							if !(t242.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 								kernel.Fence()
 								box5 := int(t242.To.Box)
-								t130 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:120
-								b6 := t242.Post[t130:t225]
+								t136 := box5 * 16
+								t227 := (box5 + 1) * 16
+//line send.go:124
+								b6 := t242.Post[t136:t227]
 								loaded33 := host2.Load64(r, &b6[9])
 								if loaded33 != 0 {
-//line send.go:122
+//line send.go:126
 									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
 									kernel.StoreRelaxed(&t242.Host[0], 1)
 								}
 							}
 //line context.go:69
-							result011 = true
+							result012 = true
 						}
 					}
 				}
 //line payloads.go:88
-				if !result011 {
-					t146 := t115
+				if !result012 {
+					t146 := t116
 					p6 := ref
 //line payload.go:66
-					t131 := t146.Post
-					t226 := p6.Entry
-					t312 := p6.Generation
+					t137 := t146.Post
+					t228 := p6.Entry
+					t314 := p6.Generation
 //line payload.go:76
-					if t312 == 0 {
+					if t314 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded34 := host2.Load64(r, &t131[t226+0])
+					loaded34 := host2.Load64(r, &t137[t228+0])
 					host8 := loaded34
 //line payload.go:80
-					if uint32(host8>>32) != t312 {
+					if uint32(host8>>32) != t314 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded35 := host2.Load64(r, &t131[t226+1])
+						loaded35 := host2.Load64(r, &t137[t228+1])
 						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
@@ -7034,25 +7160,25 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 					}
 				}
 //line payloads.go:91
-			} else if t47 == 6 {
-				t155 := t115
+			} else if t48 == 6 {
+				t155 := t116
 				p7 := ref
 //line payload.go:58
-				t136 := t155.Post
-				t227 := p7.Entry
-				t313 := p7.Generation
+				t138 := t155.Post
+				t229 := p7.Entry
+				t315 := p7.Generation
 //line payload.go:76
-				if t313 == 0 {
+				if t315 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded36 := host2.Load64(r, &t136[t227+0])
+				loaded36 := host2.Load64(r, &t138[t229+0])
 				host9 := loaded36
 //line payload.go:80
-				if uint32(host9>>32) != t313 {
+				if uint32(host9>>32) != t315 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded37 := host2.Load64(r, &t136[t227+1])
+					loaded37 := host2.Load64(r, &t138[t229+1])
 					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
@@ -7065,14 +7191,14 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 //line payloads.go:93
 				t55.Values = ref
 			}
-			t55.Given = t35.Given
-			if t45.Do == 6 && t35.Given > 0 {
-				t55.Sum = t35.Sum
+			t55.Given = t36.Given
+			if t46.Do == 6 && t36.Given > 0 {
+				t55.Sum = t36.Sum
 			}
-			result09 = 1
+			result010 = 1
 		}
 //line quern_gen.go:13
-		action := result09
+		action := result010
 		kernel.Fence()
 		result2 := action
 //line alone.go:58
@@ -7084,7 +7210,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t45 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t237, t253, t263 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -7107,33 +7233,33 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t452 := uint32(now3 - begin)
 //line alone.go:173
 				source3 := sh.Missing[0]
-				t228 := source3
-				var result013 uint32
+				t230 := source3
+				var result015 uint32
 				switch {
 				default:
 //line look.go:33
-					if t228 == 4 {
-						result013 = 0
+					if t230 == 4 {
+						result015 = 0
 						break
 //line look.go:35
-					} else if t228 < 4 {
-						result013 = shape.Slots + t228*shape.SideSlots
+					} else if t230 < 4 {
+						result015 = shape.Slots + t230*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result013 = shape.Slots + (t228-1)*shape.SideSlots
+					result015 = shape.Slots + (t230-1)*shape.SideSlots
 				}
 //line alone.go:174
 				t58 := source3
-				var result014 uint32
+				var result016 uint32
 //line look.go:43
 				if t58 == 4 {
-					result014 = shape.Slots
+					result016 = shape.Slots
 				} else {
-					result014 = shape.SideSlots
+					result016 = shape.SideSlots
 				}
 //line alone.go:174
-				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
+				at3 := (result015 + sh.Ticket&(result016-1)) * shape.OutStep
 				t77 := at3
 				t88 := at3 + shape.Out
 //line alone.go:175
@@ -7155,116 +7281,116 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 			sh.Missing[0] = 9
 			t542 := !forwards
 			if !t542 {
-				t48 := c
-				t49 := cursor
+				t482 := c
+				t492 := cursor
 //line alone.go:82
 				t522 := words[t50:t51]
-				var result015 bool
+				var result017 bool
 			block8:
 				switch {
 				default:
 //line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+					list2 := int(t492[11])
+					count2 := uint32(t482.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						to2 := t48.Post[list2+1+int(i4)]
-						t137 := uint32(to2)
-						t229 := uint32(to2 >> 32)
+						to2 := t482.Post[list2+1+int(i4)]
+						t139 := uint32(to2)
+						t231 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t137 && t48.To.Actor == t229) {
+						if !(t482.To.Box == t139 && t482.To.Actor == t231) {
 //line send.go:30
-							t138 := int(t137) * 16
-							t230 := (int(t137) + 1) * 16
+							t140 := int(t139) * 16
+							t234 := (int(t139) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t138:t230]
+							b7 := t482.Post[t140:t234]
 							loaded38 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded39 := host2.Load64(r, &b7[8])
 							loaded40 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t137, Actor: t229, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
+							t482.To = actor.Target{Box: t139, Actor: t231, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
 //line send.go:33
-							room7 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room7 = len(t48.Host)
+							room7 := len(t482.Post)
+							if t482.To.Kind == 1 {
+								room7 = len(t482.Host)
 							}
-							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end3 > uint64(room7) || t48.To.Ring > end3 {
+							end3 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
+							if end3 > uint64(room7) || t482.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:194
-						t314 := t48
+						t316 := t482
 						var ticket5 uint32
 						var room8 uint32
 					block9:
 						switch {
 						default:
-//line send.go:54
-							box6 := int(t314.To.Box)
-							t139 := box6 * 16
-							t231 := (box6 + 1) * 16
-//line send.go:55
-							b8 := t314.Post[t139:t231]
-							if t314.To.Owner != t314.To.Actor {
+//line send.go:58
+							box6 := int(t316.To.Box)
+							t141 := box6 * 16
+							t235 := (box6 + 1) * 16
+//line send.go:59
+							b8 := t316.Post[t141:t235]
+							if t316.To.Owner != t316.To.Actor {
 								loaded41 := host2.Load64(r, &b8[10])
-//line send.go:57
-								t314.To.Owner = uint32(loaded41)
+//line send.go:61
+								t316.To.Owner = uint32(loaded41)
 							}
-							if t314.To.Owner != t314.To.Actor {
+							if t316.To.Owner != t316.To.Actor {
 								atomic.AddUint64(&b8[1], 1)
 								ticket5 = 0
 								room8 = 2
 							} else {
-//line send.go:63
+//line send.go:67
 								loaded42 := host2.Load64(r, &b8[10])
 								for owner3 := uint32(loaded42); ; {
-									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-										t59 := t314
-										t611 := t314
-//line send.go:66
+									if uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots {
+										t59 := t316
+										t611 := t316
+//line send.go:70
 										loaded43 := host2.Load64(r, &b8[0])
 										t89 := loaded43
-//line send.go:66
+//line send.go:70
 										loaded44 := host2.Load64(r, &b8[8])
 										t1010 := loaded44
-//line send.go:66
+//line send.go:70
 										t59.To.Tail = t89
-//line send.go:66
+//line send.go:70
 										t611.To.Head = t1010
-										if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
-											loaded45 := host2.Load64(r, &t314.Host[b8[15]+1])
-//line send.go:68
-											t314.To.Head = loaded45
-											kernel.StoreRelaxed(&b8[8], t314.To.Head)
+										if uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots && t316.To.Kind == 1 {
+											loaded45 := host2.Load64(r, &t316.Host[b8[15]+1])
+//line send.go:72
+											t316.To.Head = loaded45
+											kernel.StoreRelaxed(&b8[8], t316.To.Head)
 										}
-										if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+										if uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots {
 											atomic.AddUint64(&b8[1], 1)
 											ticket5 = 0
 											room8 = 1
 											break block9
 										}
 									}
-									old6 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+									old6 := kernel.AtomicCompareAndSwap(&b8[0], t316.To.Tail, t316.To.Tail+1)
 									tail3 := old6
-//line send.go:79
-									if tail3 == t314.To.Tail {
-										t1310 := t314
-										t147 := t314
+//line send.go:83
+									if tail3 == t316.To.Tail {
+										t1310 := t316
+										t147 := t316
 										t156 := tail3 + 1
 										t166 := owner3
-//line send.go:80
+//line send.go:84
 										t1310.To.Tail = t156
-//line send.go:80
+//line send.go:84
 										t147.To.Owner = t166
 										t175 := uint32(tail3)
 										ticket5 = t175
 										room8 = 0
 										break block9
 									}
-//line send.go:83
-									t314.To.Tail = tail3
+//line send.go:87
+									t316.To.Tail = tail3
 								}
 							}
 						}
@@ -7273,45 +7399,54 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						room9 := room8
 //line alone.go:195
 						if room9 == 1 {
-							t612 := int(t49[13])
+							t612 := int(t492[13])
 //line alone.go:196
-							t78 := int(t49[13]) + len(t522) + 1
+							t78 := int(t492[13]) + len(t522) + 1
 //line alone.go:196
-							saved3 := t48.Post[t612:t78]
+							saved3 := t482.Post[t612:t78]
 							for w8 := 0; w8 < len(t522); w8++ {
 								saved3[w8] = uint64(t522[w8])
 							}
-							result016 := t48.Correlation()
+							result018 := t482.Correlation()
 //line alone.go:200
-							saved3[len(t522)] = result016
-							t49[12] = i4 + 1
-							result015 = false
+							saved3[len(t522)] = result018
+							t492[12] = i4 + 1
+							result017 = false
 							break block8
 						}
 //line alone.go:204
 						if room9 == 0 {
-							t99 := t48
+							t99 := t482
 							t1011 := t522
 							t1112 := ticket6
 //line alone.go:228
-							t140 := t1112
+							t148 := t1112
 //line send.go:46
-							result017 := int(t99.To.Ring + uint64(t140&(t99.To.Slots-1))*t99.To.Step)
+							t149 := t99.To.Ring
+//line send.go:46
+							t236 := t99.To.Step
+//line send.go:46
+							t317 := t99.To.Slots
+							t410 := t148
+//line send.go:50
+							result019 := int(t149 + uint64(t410&(t317-1))*t236)
+//line send.go:46
+							result020 := result019
 //line alone.go:228
-							t315 := result017
-							t410 := uint64(t1112+1) << 32
-							slot5 := t315
-							tag4 := t410
+							t318 := result020
+							t411 := uint64(t1112+1) << 32
+							slot5 := t318
+							tag4 := t411
 //line alone.go:229
 							if t99.To.Kind == 1 {
 								t510 := t99
 								t613 := slot5
 								t79 := tag4
-//line send.go:102
-								t141 := t613
-								t234 := t613 + 4
-//line send.go:102
-								h5 := t510.Host[t141:t234]
+//line send.go:106
+								t150 := t613
+								t237 := t613 + 4
+//line send.go:106
+								h5 := t510.Host[t150:t237]
 								kernel.StoreRelaxed(&h5[0], t79|uint64(t510.ID<<8|128))
 								kernel.StoreRelaxed(&h5[1], t79)
 								kernel.StoreRelaxed(&h5[2], t79|uint64(t510.Words[t510.At+2]))
@@ -7325,11 +7460,11 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								t810 := t99
 								t910 := slot5
 								t1012 := tag4
-//line send.go:91
-								t148 := t910
-								t235 := t910 + 4
-//line send.go:91
-								h6 := t810.Post[t148:t235]
+//line send.go:95
+								t151 := t910
+								t238 := t910 + 4
+//line send.go:95
+								h6 := t810.Post[t151:t238]
 								kernel.StoreRelaxed(&h6[0], t1012|uint64(t810.ID<<8|128))
 								kernel.StoreRelaxed(&h6[1], t1012)
 								kernel.StoreRelaxed(&h6[2], t1012|uint64(t810.Words[t810.At+2]))
@@ -7339,18 +7474,18 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
 								}
 								t1113 := t99
-//line send.go:113
+//line send.go:117
 								if !(t1113.Wakes == 0) {
-//line send.go:118
+//line send.go:122
 									kernel.Fence()
 									box7 := int(t1113.To.Box)
-									t149 := box7 * 16
-									t236 := (box7 + 1) * 16
-//line send.go:120
-									b9 := t1113.Post[t149:t236]
+									t157 := box7 * 16
+									t239 := (box7 + 1) * 16
+//line send.go:124
+									b9 := t1113.Post[t157:t239]
 									loaded46 := host2.Load64(r, &b9[9])
 									if loaded46 != 0 {
-//line send.go:122
+//line send.go:126
 										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
 										kernel.StoreRelaxed(&t1113.Host[0], 1)
 									}
@@ -7359,10 +7494,10 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 					}
 //line alone.go:208
-					result015 = true
+					result017 = true
 				}
 //line alone.go:82
-				t542 = result015
+				t542 = result017
 			}
 			whole := t542
 //line alone.go:83
@@ -7386,9 +7521,9 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7402,23 +7537,23 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								}
 								next5 := t592[level2]
 								t614 := level2
-								var result018 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t614 == 4 {
-										result018 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t614 < 4 {
-										result018 = shape.Slots + t614*shape.SideSlots
+										result021 = shape.Slots + t614*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t614-1)*shape.SideSlots
+									result021 = shape.Slots + (t614-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result021 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded48 := host2.Load64(r, &t61[at4])
 								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
@@ -7466,38 +7601,38 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line alone.go:148
 								sh.Ticket = t592[source4]
 								t167 := source4
-								var result019 uint32
+								var result022 uint32
 								switch {
 								default:
 //line look.go:33
 									if t167 == 4 {
-										result019 = 0
+										result022 = 0
 										break
 //line look.go:35
 									} else if t167 < 4 {
-										result019 = shape.Slots + t167*shape.SideSlots
+										result022 = shape.Slots + t167*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t167-1)*shape.SideSlots
+									result022 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result020 uint32
+								var result023 uint32
 //line look.go:43
 								if t194 == 4 {
-									result020 = shape.Slots
+									result023 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result023 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
 							slot6 := ring2[t2111:t2210]
-							cell2 := words[:t237]
+							cell2 := words[:t2310]
 							for w11 := 0; w11 < len(slot6); w11++ {
 								loaded51 := host2.Load64(r, &slot6[w11])
 								v2 := loaded51
