@@ -123,7 +123,7 @@ func (a *Actor[In, Out]) Send(ctx context.Context, msg In, opts ...MessageOption
 // SendBatch sends messages, all with the same options, and returns how many: all,
 // or those before the first that could not be sent.
 func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...MessageOption) (int, error) {
-	e, err := a.core.address(opts)
+	e, err := a.core.address("send", opts)
 	if err != nil {
 		return 0, err
 	}
@@ -193,7 +193,7 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 	e := envelope{priority: DefaultPriority}
 	if len(opts) > 0 {
 		var err error
-		if e, err = c.address(opts); err != nil {
+		if e, err = c.address(op, opts); err != nil {
 			return pending{}, err
 		}
 	}

@@ -362,7 +362,7 @@ func (c *cohort) hold() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
-		return ErrClosed
+		return fmt.Errorf("ring: actors of %s: %w", c.program.Name, ErrClosed)
 	}
 	c.holds++
 	err := c.halt()

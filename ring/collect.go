@@ -87,7 +87,7 @@ func (c *core) locate(op string, p *pending) (bool, error) {
 	case at == gone+uint64(ReasonTerminated):
 		return false, c.denied(op)
 	}
-	return false, reasonErrors[at-gone]
+	return false, c.about(op, reasonErrors[at-gone])
 }
 
 // handlesNoMore reports whether messages that are not handled now are not going to
@@ -112,8 +112,10 @@ const overtime = time.Millisecond
 
 // patient gives a message up, with an error, if its caller has to.
 func (c *core) patient(ctx context.Context, op string, p *pending) error {
-	err := ctx.Err()
-	if err == nil && c.handlesNoMore() {
+	var err error
+	if why := ctx.Err(); why != nil {
+		err = c.about(op, why)
+	} else if c.handlesNoMore() {
 		err = c.denied(op)
 	}
 	late := p.deadline != 0 && c.rt.clock() >= p.deadline
@@ -123,7 +125,7 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	c.queue.mu.Lock()
 	if p.entry != nil && p.entry.place.Load() == queued {
 		if late {
-			err = ErrExpired
+			err = c.about(op, ErrExpired)
 			p.entry.use = unheard
 			c.expire(p.entry)
 		} else {
@@ -139,7 +141,7 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	case err == nil && c.rt.clock() < p.deadline+int64(overtime):
 		return nil
 	case err == nil:
-		err = ErrExpired
+		err = c.about(op, ErrExpired)
 	}
 	p.m.abandon(p.ticket)
 	return err
@@ -156,10 +158,10 @@ func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) 
 		}
 		return c.handlerError(m, ticket)
 	case actor.Expired:
-		return ErrExpired
+		return c.about(op, ErrExpired)
 	case discarded:
 		return c.denied(op)
 	default:
-		return ErrNoReply
+		return c.about(op, ErrNoReply)
 	}
 }

@@ -3,6 +3,7 @@ package ring
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"sync"
 	"sync/atomic"
@@ -18,8 +19,12 @@ type DeadLetter struct {
 	Sender      string // name of the actor that it was from, "" for the program
 	Reason      Reason
 	Err         error // the same as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError or ErrRefused
-	Body        any   // the message, of the actor's type In; nil if another one was in its place when its failure was noticed
-	Time        time.Time
+	// Body is the message, of the actor's type In. It is nil in one case: the handler
+	// failed on a message of another actor on the device, whose mailbox was full, and
+	// the next message took the slot before the host looked. Correlation, Priority and
+	// Sender are not known then either.
+	Body any
+	Time time.Time
 }
 
 // Reason is why a message is a dead letter.
@@ -138,7 +143,7 @@ func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return DeadLetter{}, ctx.Err()
+			return DeadLetter{}, fmt.Errorf("ring: receive a dead letter: %w", ctx.Err())
 		case <-d.arrived:
 		case <-ticker.C:
 			d.collect()

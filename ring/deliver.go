@@ -82,7 +82,7 @@ type pending struct {
 func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, error) {
 	if c.refs != nil {
 		if err := c.refs.retain(noescape(msg)); err != nil {
-			return pending{}, err
+			return pending{}, c.about(op, err)
 		}
 	}
 	p, err := c.admit(ctx, op, e, use, msg)
@@ -104,7 +104,7 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 	wait := patience{turns: looking}
 	for {
 		if e.deadline != 0 && e.expired(c.rt.clock()) {
-			return pending{}, ErrExpired
+			return pending{}, c.about(op, ErrExpired)
 		}
 		p, ok, err := c.enqueue(op, e, use, msg)
 		if ok || err != nil {
@@ -121,7 +121,7 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 		c.server.kick()
 		if wait.pause() {
 			if err := ctx.Err(); err != nil {
-				return pending{}, err
+				return pending{}, c.about(op, err)
 			}
 		}
 	}
@@ -180,7 +180,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer) (
 		least := q.least()
 		if least.priority > e.priority {
 			c.bounce(e, msg)
-			return pending{}, false, ErrDropped
+			return pending{}, false, c.about(op, ErrDropped)
 		}
 		c.remove(least, ReasonDropped, nil)
 	}

@@ -220,6 +220,39 @@ func TestAskOfAMessageThatIsDropped(t *testing.T) {
 	}
 }
 
+// Errors say which call to which actor they are of.
+func TestErrorsNameTheCallAndTheActor(t *testing.T) {
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	ctx := context.Background()
+	inactive := func() *Actor[numbered, numbered] {
+		a, _ := newDouble[numbered](t, Options{Name: "slow", Capacity: 1, Inactive: true})
+		return a
+	}
+	full := inactive()
+	if err := full.Tell(ctx, numbered{}); err != nil {
+		t.Fatal(err)
+	}
+	past := Deadline(time.Now().Add(-time.Second))
+	for _, c := range []struct {
+		op   string
+		is   error
+		call func() error
+	}{
+		{"ask", ErrExpired, func() error { _, err := inactive().Ask(ctx, numbered{}, TTL(time.Millisecond)); return err }},
+		{"ask", ErrExpired, func() error { _, err := inactive().Ask(ctx, numbered{}, past); return err }},
+		{"send", ErrExpired, func() error { _, err := inactive().SendBatch(ctx, make([]numbered, 2), past); return err }},
+		{"tell", ErrExpired, func() error { return full.Tell(ctx, numbered{}, TTL(time.Millisecond)) }},
+		{"ask", context.Canceled, func() error { _, err := inactive().Ask(cancelled, numbered{}); return err }},
+		{"send", context.Canceled, func() error { return full.Send(cancelled, numbered{}) }},
+		{"receive", context.Canceled, func() error { _, err := inactive().Receive(cancelled); return err }},
+	} {
+		if err := c.call(); !errors.Is(err, c.is) || err.Error() != "ring: "+c.op+": actor slow: "+c.is.Error() {
+			t.Errorf("%s: %v, want %v with the call and the actor", c.op, err, c.is)
+		}
+	}
+}
+
 func TestMessagesExpireInTheQueue(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Capacity: 3, Full: Reject, Inactive: true})
 	ctx := context.Background()

@@ -9,16 +9,16 @@ import (
 var (
 	// ErrQueueFull means that the mailbox of an actor with the policy [Reject] is full.
 	ErrQueueFull = errors.New("queue full")
-	// ErrClosed means that the runtime was closed.
-	ErrClosed = errors.New("ring: closed")
+	// ErrClosed means that the runtime, or the group, was closed.
+	ErrClosed = errors.New("closed")
 	// ErrExpired means that the deadline of a message had passed before it was handled.
-	ErrExpired = errors.New("ring: the message has expired")
+	ErrExpired = errors.New("the message has expired")
 	// ErrDropped means that a message was given up for others, by the policy [DropOldest].
-	ErrDropped = errors.New("ring: the message was dropped from a full queue")
+	ErrDropped = errors.New("the message was dropped from a full queue")
 	// ErrTerminated means that an actor ended before it handled a message.
-	ErrTerminated = errors.New("ring: the actor has terminated")
+	ErrTerminated = errors.New("the actor has terminated")
 	// ErrRefused means that the actor that a message was to go on to did not take it.
-	ErrRefused = errors.New("ring: the message was refused")
+	ErrRefused = errors.New("the message was refused")
 	errHandler = errors.New("the handler failed")
 
 	// ErrNoReply means that the handler did not reply to a message that was asked.
@@ -62,6 +62,14 @@ func (e *HandlerError) Error() string {
 
 // Unwrap returns the cause.
 func (e *HandlerError) Unwrap() error { return e.Err }
+
+// about says which call to which actor an error is of.
+func (c *core) about(op string, err error) error {
+	return fmt.Errorf("ring: %s: actor %s: %w", op, c.name, err)
+}
+
+// closedFor is the error of what a runtime that is closed does not do any more.
+func closedFor(what string) error { return fmt.Errorf("ring: %s: the runtime is %w", what, ErrClosed) }
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))

@@ -66,16 +66,17 @@ func ExampleRuntime_WritePrometheus() {
 	if err := rt.WritePrometheus(&text); err != nil {
 		log.Fatal(err)
 	}
+	number := fmt.Sprintf("runtime=%q", fmt.Sprint(rt.Number()))
 	for line := range strings.Lines(text.String()) {
 		if strings.Contains(line, "quern_ring_messages_total") && strings.Contains(line, "twice") {
-			fmt.Print(line)
+			fmt.Print(strings.Replace(line, number, `runtime="1"`, 1)) // the first of a program
 		}
 	}
 	// Output:
-	// quern_ring_messages_total{device="cpu",actor="twice",outcome="handled"} 3
-	// quern_ring_messages_total{device="cpu",actor="twice",outcome="failed"} 0
-	// quern_ring_messages_total{device="cpu",actor="twice",outcome="expired"} 0
-	// quern_ring_messages_total{device="cpu",actor="twice",outcome="dropped"} 0
+	// quern_ring_messages_total{device="cpu",runtime="1",actor="twice",outcome="handled"} 3
+	// quern_ring_messages_total{device="cpu",runtime="1",actor="twice",outcome="failed"} 0
+	// quern_ring_messages_total{device="cpu",runtime="1",actor="twice",outcome="expired"} 0
+	// quern_ring_messages_total{device="cpu",runtime="1",actor="twice",outcome="dropped"} 0
 }
 
 func ExampleRuntime_StartTrace() {

@@ -58,13 +58,15 @@ type anyGroup interface {
 }
 
 // NewGroup makes a group without members. A name that another group has, or none,
-// gives [ErrInvalid].
+// gives [ErrInvalid], a runtime that is closed [ErrClosed].
 func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	switch {
 	case rt == nil:
 		return nil, invalid("the runtime is nil")
 	case name == "":
 		return nil, invalid("a group without a name")
+	case rt.ending():
+		return nil, closedFor(fmt.Sprintf("new group %q", name))
 	}
 	g := &Group[M]{rt: rt, name: name}
 	g.members.Store(new([]Member[M]))
@@ -85,11 +87,15 @@ func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	return g, nil
 }
 
-// FindGroup returns the group with a name. It is a [*NameError] if there is none, and
-// [ErrInvalid] if the group's messages are not of type M.
+// FindGroup returns the group with a name. It is a [*NameError] if there is none,
+// [ErrClosed] if the runtime has been closed, and [ErrInvalid] if the group's messages
+// are not of type M.
 func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	if rt == nil {
 		return nil, invalid("the runtime is nil")
+	}
+	if rt.ending() {
+		return nil, closedFor(fmt.Sprintf("find group %q", name))
 	}
 	rt.groups.mu.Lock()
 	found := rt.groups.byName[name]
@@ -270,7 +276,7 @@ func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n
 	var errs []error
 	for _, m := range *g.members.Load() {
 		if err := m.Tell(ctx, msg, opts...); err != nil {
-			errs = append(errs, g.failed(m, err))
+			errs = append(errs, g.failed(err))
 			continue
 		}
 		n++
@@ -289,7 +295,7 @@ func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...Message
 	}
 	m := members[actor.Pick(key, len(members))]
 	if err := m.Tell(ctx, msg, opts...); err != nil {
-		return g.failed(m, err)
+		return g.failed(err)
 	}
 	return nil
 }
@@ -305,15 +311,13 @@ func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption)
 	for i, msg := range msgs {
 		m := members[i%len(members)]
 		if err := m.Tell(ctx, msg, opts...); err != nil {
-			return i, g.failed(m, err)
+			return i, g.failed(err)
 		}
 	}
 	return len(msgs), nil
 }
 
-func (g *Group[M]) failed(m Member[M], err error) error {
-	return fmt.Errorf("ring: group %q: actor %s: %w", g.name, m.Name(), err)
-}
+func (g *Group[M]) failed(err error) error { return fmt.Errorf("ring: group %q: %w", g.name, err) }
 
 // Gather asks actors, all at the same time: message i goes to actor i, and reply i is
 // the answer to it. There are as many messages as actors. The error joins those of the
@@ -329,9 +333,6 @@ func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []I
 	for i, a := range actors {
 		if errs[i] == nil {
 			replies[i], errs[i] = a.collect(ctx, asked[i])
-		}
-		if errs[i] != nil {
-			errs[i] = fmt.Errorf("ring: actor %s: %w", a.Name(), errs[i])
 		}
 	}
 	return replies, errors.Join(errs...)

@@ -20,7 +20,8 @@ import (
 // to: see [Actor.Ref].
 //
 // The handler has one message at a time, on a goroutine of the runtime's. Its state
-// is what it captures; Options.State, Batch, Spin and Nap are not used. in and out,
+// is what it captures; Options.State, Batch, Spin and Nap are not used, and what
+// actors on the device send waits as Options.Capacity says. in and out,
 // which is zero, are the handler's until it returns. ctx has the values of the one
 // that SpawnHost was called with, and is cancelled when the handler is to return
 // because the actor ends; messages that are sent with it are from the actor.
@@ -31,7 +32,7 @@ import (
 func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
 	switch {
 	case ctx.Err() != nil:
-		return nil, ctx.Err()
+		return nil, fmt.Errorf("ring: spawn: %w", ctx.Err())
 	case rt == nil:
 		return nil, invalid("the runtime is nil")
 	case handler == nil:
@@ -413,7 +414,7 @@ func (h *host) hold() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.closed {
-		return ErrClosed
+		return fmt.Errorf("ring: actor %s: %w", h.actor.name, ErrClosed)
 	}
 	h.holds++
 	if h.actor.current() == Terminated {

@@ -118,7 +118,7 @@ func (c *core) terminate(ctx context.Context) (Farewell, error) {
 		case <-c.over:
 			return c.farewell, c.err
 		case <-ctx.Done():
-			return Farewell{}, ctx.Err()
+			return Farewell{}, c.about("terminate", ctx.Err())
 		}
 	}
 	if !c.move(Active, Terminating) {

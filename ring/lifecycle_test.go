@@ -361,6 +361,25 @@ func TestCloseSaysWhatIsLeft(t *testing.T) {
 	if err := asked.Send(ctx, 1); !errors.As(err, &state) {
 		t.Errorf("sent after it: %v, want a StateError", err)
 	}
+	for _, c := range []struct {
+		name string
+		call func() error
+	}{
+		{"spawn late", func() error {
+			_, err := ring.SpawnHost(ctx, rt, double, ring.Options{Name: "late"})
+			return err
+		}},
+		{"find actor \"late\"", func() error { _, err := ring.Find[int, int](rt, "late"); return err }},
+		{"find actor \"gone\"", func() error { _, err := rt.Lookup("gone"); return err }},
+		{"new group \"late\"", func() error { _, err := ring.NewGroup[int](rt, "late"); return err }},
+		{"find group \"late\"", func() error { _, err := ring.FindGroup[int](rt, "late"); return err }},
+		{"start a trace", func() error { _, err := rt.StartTrace(0); return err }},
+		{"new payload", func() error { _, err := ring.NewPayload[int32](rt, 1); return err }},
+	} {
+		if err := c.call(); !errors.Is(err, ring.ErrClosed) || err.Error() != "ring: "+c.name+": the runtime is closed" {
+			t.Errorf("%s after it: %v, want ErrClosed", c.name, err)
+		}
+	}
 	if n := rt.DeadLetters().Total(); n != 4 {
 		t.Errorf("%d dead letters, want 4", n)
 	}

@@ -3,6 +3,7 @@ package ring
 import (
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 	"slices"
 	"sync"
@@ -331,7 +332,7 @@ func (l *local) halt(v *vigil) error {
 	atomic.AndUint64(c.command(l.block), ^uint64(leave))
 	if l.closed {
 		l.turn.Unlock()
-		return ErrClosed
+		return fmt.Errorf("ring: actor %s: %w", l.actor.name, ErrClosed)
 	}
 	l.holds++
 	return nil

@@ -90,7 +90,7 @@ type envelope struct {
 }
 
 // address makes an envelope.
-func (c *core) address(opts []MessageOption) (envelope, error) {
+func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 	e := envelope{priority: DefaultPriority}
 	for i := range opts {
 		switch o := &opts[i]; o.kind {
@@ -107,7 +107,7 @@ func (c *core) address(opts []MessageOption) (envelope, error) {
 		case deadlineOption:
 			left := o.value - time.Now().UnixNano()
 			if left <= 0 {
-				return e, ErrExpired
+				return e, c.about(op, ErrExpired)
 			}
 			e.deadline = c.rt.clock() + min(left, math.MaxInt64/2)
 		case correlationOption:

@@ -39,10 +39,20 @@ const (
 // Options say how an actor is made. The zero value is an actor with a generated
 // name, a zero state and the defaults that the fields name.
 type Options struct {
-	Name     string // unique in the runtime; "handler-1" and so on if empty
-	State    any    // of the handler's type, or nil for zero
-	Capacity int    // messages that wait to be handled, from 1 to MaxCapacity; 0 is DefaultCapacity
-	Full     Policy // what happens to a message when there are as many
+	Name  string // unique in the runtime; "handler-1" and so on if empty
+	State any    // of the handler's type, or nil for zero
+
+	// Capacity is how many messages of the program wait to be handled, from 1 to
+	// MaxCapacity, 0 for DefaultCapacity, and Full what happens to one more.
+	//
+	// Messages of actors on the device wait in a mailbox beside these, which has 8 to
+	// 256 slots, as many as fit into 64 KiB. When it is full, actor.Send returns
+	// false, whatever Full says, and the message is counted as refused. A host actor's
+	// messages go on from there to those of the program as long as these are fewer
+	// than Capacity, and with [DropOldest] always: then Full holds for them, too. With
+	// [Block] and [Reject] the rest stay where they are, and none is rejected.
+	Capacity int
+	Full     Policy
 
 	// Batch is the number of messages that the actor takes out of its mailbox at
 	// once, up to 64; 0 is 32. They need shared memory.

@@ -54,7 +54,7 @@ func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
 	}
 	if rt.ending() {
-		return nil, fmt.Errorf("ring: new payload: %w", ErrClosed)
+		return nil, closedFor("new payload")
 	}
 	m := rt.payloads
 	if int64(n) > m.bytes/size {

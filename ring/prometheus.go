@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -13,15 +14,18 @@ import (
 func (rt *Runtime) WritePrometheus(w io.Writer) error { return WritePrometheus(w, rt) }
 
 // WritePrometheus writes what is known of runtimes in the text format of
-// Prometheus, version 0.0.4. All series have the label device, and those of an actor
-// the label actor; what actors have counted that are gone is in series without it,
-// so that sums never fall. [Info] and [Stats] say what the numbers mean. Durations
+// Prometheus, version 0.0.4. All series have the labels device and runtime, which is
+// [Runtime.Number], and those of an actor the label actor; what actors have counted
+// that are gone is in series without it, so that sums never fall. [Info] and [Stats] say what the numbers mean. Durations
 // are histograms in seconds, whose bounds are powers of two of nanoseconds on every
 // device.
 func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 	var list []exposed
-	for _, rt := range runtimes {
-		e := exposed{device: label{"device", rt.dev.ID()}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
+	for i, rt := range runtimes {
+		if slices.Contains(runtimes[:i], rt) {
+			continue // no series may come twice
+		}
+		e := exposed{labels: []label{{"device", rt.dev.ID()}, {"runtime", strconv.FormatUint(rt.number, 10)}}, gone: rt.departed.load(), launches: rt.launches.Load(), pauses: rt.pauses.all(),
 			letters: rt.DeadLetters().Len(), lost: rt.DeadLetters().Overflow()}
 		for _, c := range rt.living() {
 			e.actors = append(e.actors, exposedActor{c.info(), &c.meter})
@@ -40,13 +44,18 @@ func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
 
 // exposed is what is known of a runtime.
 type exposed struct {
-	device   label
+	labels   []label // of all series
 	actors   []exposedActor
 	gone     Stats
 	launches uint64
 	pauses   []*pause
 	letters  int
 	lost     uint64
+}
+
+// with returns the labels of all series and more.
+func (e *exposed) with(more ...label) []label {
+	return append(e.labels[:len(e.labels):len(e.labels)], more...)
 }
 
 type exposedActor struct {
@@ -64,24 +73,24 @@ var families = []family{
 	{"quern_ring_actors", "gauge", "Actors by state.", writeStates},
 	{"quern_ring_actor_state", "gauge", "1 for the state that the actor is in.", func(p *exposition, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.sample(name, 1, e.device, label{"actor", a.Name}, label{"state", a.State.String()})
+			p.sample(name, 1, e.with(label{"actor", a.Name}, label{"state", a.State.String()})...)
 		}
 	}},
 	{"quern_ring_accepted_messages_total", "counter", "Messages that mailboxes have taken.",
 		count(func(i Info) uint64 { return i.Accepted }, func(s Stats) uint64 { return s.Accepted })},
 	{"quern_ring_queued_messages", "gauge", "Messages that are not handled yet, or at the moment.", func(p *exposition, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.sample(name, float64(a.Queued), e.device, label{"actor", a.Name})
+			p.sample(name, float64(a.Queued), e.with(label{"actor", a.Name})...)
 		}
 	}},
 	{"quern_ring_messages_total", "counter", "Messages that are done with, by what became of them.", writeOutcomes},
 	{"quern_ring_dead_letters_total", "counter", "Dead letters made of messages that failed, expired or were dropped.",
 		count(func(i Info) uint64 { return i.DeadLetters }, func(s Stats) uint64 { return s.DeadLetters })},
 	{"quern_ring_dead_letters", "gauge", "Dead letters that are kept, to be taken.", func(p *exposition, name string, e *exposed) {
-		p.sample(name, float64(e.letters), e.device)
+		p.sample(name, float64(e.letters), e.labels...)
 	}},
 	{"quern_ring_lost_dead_letters_total", "counter", "Dead letters that were not kept, since newer ones came before anybody had taken them.", func(p *exposition, name string, e *exposed) {
-		p.sample(name, float64(e.lost), e.device)
+		p.sample(name, float64(e.lost), e.labels...)
 	}},
 	{"quern_ring_rejected_messages_total", "counter", "Messages that were not accepted, since the mailbox was full.",
 		count(func(i Info) uint64 { return i.Rejected }, func(s Stats) uint64 { return s.Rejected })},
@@ -96,11 +105,11 @@ var families = []family{
 	{"quern_ring_round_trip_seconds", "histogram", "Time that callers of Ask waited for replies; a sample of them.",
 		spread(func(m *meter) *histogram { return &m.trip })},
 	{"quern_ring_launches_total", "counter", "Launches of resident loops.", func(p *exposition, name string, e *exposed) {
-		p.sample(name, float64(e.launches), e.device)
+		p.sample(name, float64(e.launches), e.labels...)
 	}},
 	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *exposition, name string, e *exposed) {
 		for _, v := range e.pauses {
-			p.histogram(name, &v.histogram, e.device, label{"cause", v.cause})
+			p.histogram(name, &v.histogram, e.with(label{"cause", v.cause})...)
 		}
 	}},
 }
@@ -113,7 +122,7 @@ func writeStates(p *exposition, name string, e *exposed) {
 				n++
 			}
 		}
-		p.sample(name, float64(n), e.device, label{"state", stateNames[s]})
+		p.sample(name, float64(n), e.with(label{"state", stateNames[s]})...)
 	}
 }
 
@@ -127,19 +136,19 @@ func writeOutcomes(p *exposition, name string, e *exposed) {
 		}
 	}
 	for _, a := range e.actors {
-		outcomes([]label{e.device, {"actor", a.Name}}, a.Handled, a.Failed, a.Expired, a.Dropped)
+		outcomes(e.with(label{"actor", a.Name}), a.Handled, a.Failed, a.Expired, a.Dropped)
 	}
 	g := e.gone
-	outcomes([]label{e.device}, g.Handled, g.Failed, g.Expired, g.Dropped)
+	outcomes(e.labels, g.Handled, g.Failed, g.Expired, g.Dropped)
 }
 
 // count writes a count of each actor, and of those that are gone.
 func count(of func(Info) uint64, gone func(Stats) uint64) func(*exposition, string, *exposed) {
 	return func(p *exposition, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.sample(name, float64(of(a.Info)), e.device, label{"actor", a.Name})
+			p.sample(name, float64(of(a.Info)), e.with(label{"actor", a.Name})...)
 		}
-		p.sample(name, float64(gone(e.gone)), e.device)
+		p.sample(name, float64(gone(e.gone)), e.labels...)
 	}
 }
 
@@ -147,7 +156,7 @@ func count(of func(Info) uint64, gone func(Stats) uint64) func(*exposition, stri
 func spread(of func(*meter) *histogram) func(*exposition, string, *exposed) {
 	return func(p *exposition, name string, e *exposed) {
 		for _, a := range e.actors {
-			p.histogram(name, of(a.meter), e.device, label{"actor", a.Name})
+			p.histogram(name, of(a.meter), e.with(label{"actor", a.Name})...)
 		}
 	}
 }

@@ -60,7 +60,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		c.refill()
 		c.server.kick()
 		if err := ctx.Err(); err != nil {
-			return 0, err
+			return 0, c.about("receive", err)
 		}
 		if c.handlesNoMore() && (first == nil || !first.handled(first.received)) {
 			return 0, c.denied("receive")

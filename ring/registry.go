@@ -48,7 +48,8 @@ func (e *TypeError) Error() string {
 }
 
 // Find returns the actor with a name. It is a [*NameError] if there is none, also
-// if it has terminated, and a [*TypeError] if it has messages of another type.
+// if it has terminated, [ErrClosed] if the runtime has been closed, and a
+// [*TypeError] if the actor has messages of another type.
 func Find[In, Out any](rt *Runtime, name string) (*Actor[In, Out], error) {
 	c, err := rt.find(name)
 	if err != nil {
@@ -62,7 +63,7 @@ func Find[In, Out any](rt *Runtime, name string) (*Actor[In, Out], error) {
 }
 
 // Lookup returns what is known of the actor with a name. It is a [*NameError] if
-// there is none.
+// there is none, and [ErrClosed] if the runtime has been closed.
 func (rt *Runtime) Lookup(name string) (Info, error) {
 	c, err := rt.find(name)
 	if err != nil {
@@ -76,6 +77,9 @@ func (rt *Runtime) find(name string) (*core, error) {
 	defer rt.mu.Unlock()
 	if c := rt.actors[name]; c != nil {
 		return c, nil
+	}
+	if rt.closed {
+		return nil, closedFor(fmt.Sprintf("find actor %q", name))
 	}
 	names := make([]string, 0, len(rt.actors))
 	for n, c := range rt.actors {
@@ -150,7 +154,7 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if rt.closed {
-		return ErrClosed
+		return closedFor("spawn " + cmp.Or(c.name, handler))
 	}
 	rt.spawned++
 	c.name = cmp.Or(c.name, fmt.Sprintf("%s-%d", handler, rt.spawned))

@@ -54,6 +54,7 @@ const limitedLife = time.Second
 
 // Runtime is the actors of a device. It is safe for concurrent use.
 type Runtime struct {
+	number   uint64
 	dev      *gpu.Device
 	config   Config
 	resident bool
@@ -125,7 +126,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		config.Bounded = true
 		config.Life = min(config.Life, limitedLife)
 	}
-	rt := &Runtime{dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
+	rt := &Runtime{number: runtimes.Add(1), dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
 	rt.mail.open(rt, config.DeadLetters)
 	rt.perCycle = 1
 	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
@@ -148,6 +149,13 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 	}
 	return rt, nil
 }
+
+// runtimes is how many the process has made.
+var runtimes atomic.Uint64
+
+// Number tells the runtimes of a process apart: they count from 1, as they are made.
+// [WritePrometheus] has it.
+func (rt *Runtime) Number() uint64 { return rt.number }
 
 // patient returns a vigil with the runtime's patience.
 func (rt *Runtime) patient() *vigil { return &vigil{patience: rt.config.Patience} }
@@ -310,7 +318,7 @@ func (rt *Runtime) note(err error) {
 // writes call it.
 func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o Options) (*Actor[In, Out], error) {
 	if err := ctx.Err(); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("ring: spawn %s: %w", p.Name, err)
 	}
 	if rt == nil {
 		return nil, invalid("the runtime is nil")

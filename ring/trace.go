@@ -53,14 +53,17 @@ type traces struct{ atomic.Pointer[Trace] }
 
 // StartTrace begins to record what happens, until [Trace.Stop]. The trace keeps the
 // latest events, so many, each of about 100 bytes; 0 is DefaultTraceEvents. A
-// runtime records one trace at a time. Where none is recorded that costs nothing to
-// speak of.
+// runtime records one trace at a time, and none once it is closed: that is
+// [ErrClosed]. Where none is recorded that costs nothing to speak of.
 func (rt *Runtime) StartTrace(events int) (*Trace, error) {
 	if events == 0 {
 		events = DefaultTraceEvents
 	}
 	if events < 1 || events > MaxTraceEvents {
 		return nil, invalid("a trace of %d events; it has 1 to %d", events, MaxTraceEvents)
+	}
+	if rt.ending() {
+		return nil, closedFor("start a trace")
 	}
 	t := &Trace{rt: rt, begin: time.Now(), most: events}
 	if !rt.traces.CompareAndSwap(nil, t) {

@@ -32,6 +32,6 @@ func ExampleHandler() {
 	}
 	defer r.Body.Close()
 	text, err := io.ReadAll(r.Body)
-	fmt.Println(strings.Contains(string(text), `quern_ring_actors{device="cpu",state="active"} 0`), err)
+	fmt.Println(strings.Contains(string(text), fmt.Sprintf(`quern_ring_actors{device="cpu",runtime="%d",state="active"} 0`, rt.Number())), err)
 	// Output: true <nil>
 }

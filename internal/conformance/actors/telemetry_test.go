@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/gpu"
 	"quern.dev/ring"
 	"quern.dev/ring/metrics"
 )
@@ -207,7 +208,7 @@ func TestPrometheusText(t *testing.T) {
 		}
 		id := rt.Device().ID()
 		of := func(name string, more ...string) string {
-			return name + fmt.Sprint(append([]string{"device=" + id}, more...))
+			return name + fmt.Sprint(append([]string{"device=" + id, fmt.Sprint("runtime=", rt.Number())}, more...))
 		}
 		for _, c := range []struct {
 			name, series string
@@ -249,6 +250,39 @@ func TestPrometheusText(t *testing.T) {
 			t.Errorf("%v messages handled by actors that are gone, want 20", v)
 		}
 	})
+}
+
+// Two runtimes of a device may have actors of the same names.
+func TestPrometheusTextOfTwoRuntimes(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	var runtimes []*ring.Runtime
+	for range 2 {
+		rt, err := ring.New(dev, ring.Config{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer rt.Close()
+		busy(t, t.Context(), rt)
+		runtimes = append(runtimes, rt)
+	}
+	var text bytes.Buffer
+	if err := ring.WritePrometheus(&text, append(runtimes, runtimes[0])...); err != nil {
+		t.Fatal(err)
+	}
+	got, err := parsePrometheus(text.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, rt := range runtimes {
+		series := fmt.Sprintf("quern_ring_accepted_messages_total[device=cpu runtime=%d actor=%s]", rt.Number(), awkward)
+		if v := got[series]; v != 22 {
+			t.Errorf("%s is %v, want 22", series, v)
+		}
+	}
 }
 
 // full is a writer that fails.
@@ -345,7 +379,7 @@ func TestLaunchesAndPausesAreInTheTrace(t *testing.T) {
 		t.Fatal(err)
 	}
 	series, err := parsePrometheus(text.String())
-	if name := "quern_ring_pause_seconds_count[device=cuda:0 cause=free]"; err != nil || series[name] != float64(s.Pauses[i].Duration.Count) {
+	if name := fmt.Sprintf("quern_ring_pause_seconds_count[device=cuda:0 runtime=%d cause=free]", rt.Number()); err != nil || series[name] != float64(s.Pauses[i].Duration.Count) {
 		t.Errorf("%s is %v, want %d; %v", name, series[name], s.Pauses[i].Duration.Count, err)
 	}
 }
