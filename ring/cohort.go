@@ -39,7 +39,7 @@ type cohort struct {
 	epoch   uint32
 	running bool // on a GPU: a launch is there
 	began   time.Time
-	holds   int // that keep it from beginning
+	holds   atomic.Int32 // that keep it from beginning; changes while mu is held
 	closed  bool
 	actors  []*core // by block
 
@@ -364,10 +364,10 @@ func (c *cohort) hold() error {
 	if c.closed {
 		return fmt.Errorf("ring: actors of %s: %w", c.program.Name, ErrClosed)
 	}
-	c.holds++
+	c.holds.Add(1)
 	err := c.halt()
 	if err != nil {
-		c.holds--
+		c.holds.Add(-1)
 	}
 	return err
 }
@@ -379,7 +379,7 @@ func (c *cohort) resume() error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.holds--; c.holds > 0 || c.closed || c.running || len(c.actors) == 0 {
+	if c.holds.Add(-1) > 0 || c.closed || c.running || len(c.actors) == 0 {
 		return nil
 	}
 	if err := c.begin(); err != nil {

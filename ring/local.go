@@ -360,7 +360,7 @@ func (l *local) room() error { return nil }
 
 // newLocal makes the server of an actor in a block. c.mu is held.
 func (c *cohort) newLocal(i int, a *core) *local {
-	l := &local{cohort: c, actor: a, block: i, holds: c.holds, vigil: *c.rt.patient()}
+	l := &local{cohort: c, actor: a, block: i, holds: int(c.holds.Load()), vigil: *c.rt.patient()}
 	l.cursors = c.hostCursors.Data()[i*actor.CursorWords:][:actor.CursorWords]
 	if i == len(c.locals) {
 		c.locals = append(c.locals, l)
@@ -407,7 +407,7 @@ func (c *cohort) blocks() []*local {
 func (c *cohort) holdLocals() error {
 	v := c.rt.patient()
 	c.mu.Lock()
-	c.holds++
+	c.holds.Add(1)
 	list := c.locals
 	c.mu.Unlock()
 	for i, l := range list {
@@ -422,7 +422,7 @@ func (c *cohort) holdLocals() error {
 // resumeLocals ends a hold of the blocks whose number is among them.
 func (c *cohort) resumeLocals(among func(int) bool) error {
 	c.mu.Lock()
-	c.holds--
+	c.holds.Add(-1)
 	list := c.locals
 	c.mu.Unlock()
 	var errs []error

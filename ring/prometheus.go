@@ -109,7 +109,7 @@ var families = []family{
 	}},
 	{"quern_ring_pause_seconds", "histogram", "Time that resident actors made way for what waits for an idle device.", func(p *exposition, name string, e *exposed) {
 		for _, v := range e.pauses {
-			p.histogram(name, &v.histogram, e.with(label{"cause", v.cause})...)
+			p.histogram(name, &v.whole, e.with(label{"cause", v.cause})...)
 		}
 	}},
 }

@@ -45,6 +45,37 @@ func (c *cohort) hasLeft(i int) bool {
 	return atomic.LoadUint64(c.left(i))>>32 == uint64(c.epoch)
 }
 
+// mostSpin is how long whoever waits for loops looks without giving the processor
+// away, which may take longer to come back than loops take to leave, unless a handler
+// is at work for long.
+const mostSpin = 300 * time.Microsecond
+
+// seeOut waits until the loops of cohorts have left that were asked to, or for
+// mostSpin. What becomes of the others their hold finds out.
+func seeOut(list []*cohort) {
+	until := time.Now().Add(mostSpin)
+	for _, c := range list {
+		c.mu.Lock()
+		c.seeOut(until)
+		c.mu.Unlock()
+	}
+}
+
+// seeOut waits until the loops of the launch have left, or until then. c.mu is held.
+func (c *cohort) seeOut(until time.Time) {
+	if !c.running {
+		return
+	}
+	looks := 0
+	for i, t := range c.tenants {
+		for t.runs && !t.stuck && !c.hasLeft(i) {
+			if looks++; looks%64 == 0 && time.Now().After(until) {
+				return
+			}
+		}
+	}
+}
+
 // halt ends the launch at a message boundary. Loops that have not left when the
 // runtime's patience ends are stuck: they keep their launch, which later ones run
 // beside. c.mu is held.
@@ -53,6 +84,7 @@ func (c *cohort) halt() error {
 		return nil
 	}
 	c.ask()
+	c.seeOut(time.Now().Add(mostSpin))
 	if c.stuck > 0 {
 		return c.haltOthers()
 	}
@@ -157,29 +189,37 @@ func (c *cohort) overdue() error {
 	return e
 }
 
-// request has the loops leave, for a hold that follows, or says why they cannot.
-func (c *cohort) request() error {
+// willing returns why the launch cannot end, nil if it can.
+func (c *cohort) willing() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if err := c.overdue(); err != nil || c.closed || !c.running {
-		return err
-	}
-	c.ask()
-	return nil
+	return c.overdue()
 }
 
-// clear holds the cohort; that some handler does not return is an error.
+// request is the first half of a hold: it has the loops leave. The second one is
+// clear. It does nothing and reports false if the cohort is closed.
+func (c *cohort) request() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return false
+	}
+	c.holds.Add(1)
+	if c.running {
+		c.ask()
+	}
+	return true
+}
+
+// clear is the second half: it waits for the end of the launch. That some handler does
+// not return is an error. With or without one the cohort is to be resumed.
 func (c *cohort) clear() error {
-	if err := c.hold(); err != nil {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if err := c.halt(); err != nil {
 		return err
 	}
-	c.mu.Lock()
-	err := c.overdue()
-	c.mu.Unlock()
-	if err != nil {
-		return errors.Join(err, c.resume())
-	}
-	return nil
+	return c.overdue()
 }
 
 // hold keeps the block's launch from running. It fails if the block's own handler
@@ -201,13 +241,15 @@ func (p *place) hold() error {
 // stopped, or have left by themselves and have messages, and restarts it then. It
 // reports whether it did.
 func (c *cohort) watch() (bool, error) {
-	if !c.mu.TryLock() {
+	// Those who wait for replies come here again and again while the cohort is held,
+	// and would keep the mutex from whoever holds it.
+	if c.holds.Load() > 0 || !c.mu.TryLock() {
 		return false, nil
 	}
 	faulted, err := false, error(nil)
 	need := false
 	switch {
-	case c.holds > 0 || c.closed:
+	case c.holds.Load() > 0 || c.closed:
 	case c.running:
 		faulted, err = c.stream.Faulted()
 		need = faulted || c.anyAbsent()
@@ -258,7 +300,7 @@ func (c *cohort) guard(now time.Time) {
 		return
 	}
 	defer c.mu.Unlock()
-	if !c.running || c.holds > 0 {
+	if !c.running || c.holds.Load() > 0 {
 		return
 	}
 	for i := range c.tenants {

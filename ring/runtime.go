@@ -72,9 +72,8 @@ type Runtime struct {
 
 	quiescing sync.Mutex // from Quiesce to Resume
 	pausedFor gpu.ResidentOperation
-	pausedAt  time.Time
-	awayAt    time.Time // when the last of them had left
-	quiet     bool      // between them; guarded by mu, as held is
+	pausing   pausing
+	quiet     bool // between them; guarded by mu, as held is
 	held      []*cohort
 	crowded   atomic.Bool // more actors are active than can be resident
 
@@ -215,26 +214,58 @@ func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
 	rt.quiet = true // cohorts that are made now are held
 	list := slices.Clone(rt.cohorts)
 	rt.mu.Unlock()
-	rt.pausedFor, rt.pausedAt = op, time.Now()
-	var err error
-	for _, c := range list {
-		err = errors.Join(err, c.request())
+	rt.pausedFor, rt.pausing = op, pausing{asked: time.Now()}
+	stop := rt.stopLocals
+	if rt.resident {
+		stop = rt.stop
 	}
-	for _, c := range list {
-		if err != nil {
-			break
-		}
-		switch e := c.clear(); {
-		case e == nil:
-			rt.keep(c)
-		case !errors.Is(e, ErrClosed):
-			err = e
-		}
-	}
-	rt.awayAt = time.Now()
-	if err != nil {
+	if err := stop(list); err != nil {
+		rt.pausing.ended = time.Now()
 		return errors.Join(err, rt.Resume())
 	}
+	return nil
+}
+
+// stop ends the launches of cohorts. All are asked before any is waited for, and
+// held from then on: those who wait for replies would begin them again.
+func (rt *Runtime) stop(list []*cohort) error {
+	var errs []error
+	for _, c := range list {
+		errs = append(errs, c.willing())
+	}
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	asked := list[:0]
+	for _, c := range list {
+		if c.request() {
+			asked = append(asked, c)
+			rt.keep(c)
+		}
+	}
+	seeOut(asked)
+	rt.pausing.left = time.Now()
+	for _, c := range asked {
+		if err := c.clear(); err != nil {
+			return err
+		}
+	}
+	rt.pausing.ended = time.Now()
+	return nil
+}
+
+// stopLocals has the actors of cohorts handle nothing.
+func (rt *Runtime) stopLocals(list []*cohort) error {
+	for _, c := range list {
+		switch err := c.hold(); {
+		case err == nil:
+			rt.keep(c)
+		case !errors.Is(err, ErrClosed):
+			return err
+		}
+	}
+	rt.pausing.left = time.Now()
+	rt.pausing.ended = rt.pausing.left // nothing else is to end
 	return nil
 }
 
@@ -248,7 +279,7 @@ func (rt *Runtime) keep(c *cohort) {
 // Resume ends what Quiesce began.
 func (rt *Runtime) Resume() error {
 	defer rt.quiescing.Unlock()
-	away := time.Since(rt.awayAt)
+	rt.pausing.back = time.Now()
 	rt.mu.Lock()
 	held := rt.held
 	rt.quiet, rt.held = false, nil
@@ -257,8 +288,9 @@ func (rt *Runtime) Resume() error {
 	for _, c := range held {
 		errs = append(errs, c.resume())
 	}
+	rt.pausing.begun = time.Now()
 	if len(held) > 0 {
-		rt.paused(string(rt.pausedFor), rt.pausedAt, away)
+		rt.paused(string(rt.pausedFor), &rt.pausing)
 	}
 	return errors.Join(errs...)
 }
@@ -355,7 +387,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 			rt.mu.Lock()
 			rt.cohorts = append(rt.cohorts, c)
 			if rt.quiet && rt.resident {
-				c.holds++
+				c.holds.Add(1)
 				rt.held = append(rt.held, c)
 			}
 			rt.mu.Unlock()

@@ -27,7 +27,12 @@ type Stats struct {
 type Pause struct {
 	Cause    string // "free", "load module", ...
 	Duration Durations
-	Away     Durations // of it, from when all had left until they began again: what they made way for
+
+	// Its parts, one after another.
+	Leaving   Durations // until the loops had said that they leave
+	Ending    Durations // until their launches had ended, as far as the host knew
+	Away      Durations // what they made way for
+	Beginning Durations // until all launches were made anew
 }
 
 // Stats returns what is known of the runtime.
@@ -43,11 +48,13 @@ func (rt *Runtime) Stats() Stats {
 	return s
 }
 
-// paused notes that resident actors have made way for something since began, and for
-// how long they were away.
-func (rt *Runtime) paused(cause string, began time.Time, away time.Duration) {
-	rt.pauses.add(cause, time.Since(began), away)
-	rt.traces.span(pauseTrack, cause, began, 0)
+// pausing is the times of a pause. left is zero if some loop did not leave.
+type pausing struct{ asked, left, ended, back, begun time.Time }
+
+// paused notes that resident actors have made way for something.
+func (rt *Runtime) paused(cause string, p *pausing) {
+	rt.pauses.add(cause, p)
+	rt.traces.span(pauseTrack, cause, p.asked, 0)
 }
 
 // add adds what an actor has counted.
@@ -122,7 +129,7 @@ type pauses struct {
 	by map[string]*pause
 }
 
-func (p *pauses) add(cause string, took, away time.Duration) {
+func (p *pauses) add(cause string, at *pausing) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.by == nil {
@@ -133,14 +140,25 @@ func (p *pauses) add(cause string, took, away time.Duration) {
 		of = &pause{cause: cause}
 		p.by[cause] = of
 	}
-	of.histogram.add(uint32(min(took, 1<<32-1)))
-	of.away.add(uint32(min(away, 1<<32-1)))
+	if at.left.IsZero() {
+		at.left = at.ended
+	}
+	of.whole.time(at.asked, at.begun)
+	of.leaving.time(at.asked, at.left)
+	of.ending.time(at.left, at.ended)
+	of.away.time(at.ended, at.back)
+	of.beginning.time(at.back, at.begun)
+}
+
+// time adds the nanoseconds between two times.
+func (h *histogram) time(from, to time.Time) {
+	h.add(uint32(min(max(to.Sub(from), 0), 1<<32-1)))
 }
 
 // pause is the pauses of one cause.
 type pause struct {
-	cause           string
-	histogram, away histogram
+	cause                                   string
+	whole, leaving, ending, away, beginning histogram
 }
 
 // all returns the pauses, by their cause.
@@ -158,7 +176,7 @@ func (p *pauses) all() []*pause {
 func (p *pauses) load() []Pause {
 	var list []Pause
 	for _, v := range p.all() {
-		list = append(list, Pause{v.cause, v.histogram.durations(), v.away.durations()})
+		list = append(list, Pause{v.cause, v.whole.durations(), v.leaving.durations(), v.ending.durations(), v.away.durations(), v.beginning.durations()})
 	}
 	return list
 }

@@ -93,12 +93,31 @@ func TestRatesAreOfTheLastSeconds(t *testing.T) {
 
 func TestPausesAreCountedByTheirCause(t *testing.T) {
 	var p pauses
-	p.add("free", 20*time.Microsecond, 15*time.Microsecond)
-	p.add("actor", 30*time.Microsecond, 0)
-	p.add("free", 40*time.Microsecond, 30*time.Microsecond)
+	add := func(cause string, leaving, ending, away, beginning time.Duration) {
+		at := pausing{asked: time.Now()}
+		at.left = at.asked.Add(leaving)
+		at.ended = at.left.Add(ending)
+		at.back = at.ended.Add(away)
+		at.begun = at.back.Add(beginning)
+		p.add(cause, &at)
+	}
+	add("free", 1000, 200, 30, 4)
+	add("actor", 5, 5, 5, 5)
+	add("free", 1000, 200, 30, 4)
 	got := p.load()
-	if len(got) != 2 || got[0].Cause != "actor" || got[1].Cause != "free" || got[1].Duration.Count != 2 || got[1].Duration.Sum != 60*time.Microsecond || got[1].Away.Sum != 45*time.Microsecond {
-		t.Errorf("pauses are %+v", got)
+	if len(got) != 2 || got[0].Cause != "actor" || got[1].Cause != "free" || got[1].Duration.Count != 2 {
+		t.Fatalf("pauses are %+v", got)
+	}
+	free := got[1]
+	for _, part := range []struct {
+		name      string
+		got, want time.Duration
+	}{
+		{"all", free.Duration.Sum, 2468}, {"leaving", free.Leaving.Sum, 2000}, {"ending", free.Ending.Sum, 400}, {"away", free.Away.Sum, 60}, {"beginning", free.Beginning.Sum, 8},
+	} {
+		if part.got != part.want {
+			t.Errorf("%s of the pauses took %v, want %v", part.name, part.got, part.want)
+		}
 	}
 }
 

@@ -146,8 +146,15 @@ func (c *Checker) disturb(ctx context.Context, d disturbance) (err error) {
 		pauses += p.Duration.Count
 		c.Add(fmt.Sprintf("pause for %s (%s), p50", d.name, p.Cause), micro(p.Duration.P50), "µs", AtMost(200, 200))
 		c.Add(fmt.Sprintf("pause for %s (%s), p99", d.name, p.Cause), micro(p.Duration.P99), "µs", AtMost(200, 200))
-		c.Add("  of it the driver's call, p50", micro(p.Away.P50), "µs", [2]*Goal{})
-		c.Add("  of it the driver's call, p99", micro(p.Away.P99), "µs", [2]*Goal{})
+		for _, part := range []struct {
+			name string
+			took ring.Durations
+		}{
+			{"until the loops leave", p.Leaving}, {"until the launches end", p.Ending}, {"the driver's call", p.Away}, {"launching again", p.Beginning},
+		} {
+			c.Add("  of it "+part.name+", p50", micro(part.took.P50), "µs", [2]*Goal{})
+			c.Add("  of it "+part.name+", p99", micro(part.took.P99), "µs", [2]*Goal{})
+		}
 	}
 	c.Add(fmt.Sprintf("pauses for %d times %s", d.times, d.name), float64(pauses), "", [2]*Goal{})
 	return nil

@@ -3,6 +3,7 @@ package actors
 import (
 	"errors"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -229,5 +230,108 @@ func TestClosingBesideAHandlerThatNeverReturns(t *testing.T) {
 		if took := time.Since(begin); took > slowness*2*time.Second {
 			t.Errorf("closing %s took %v", c.name, took)
 		}
+	}
+}
+
+// Those who wait for replies look after loops that have left, but not in a pause.
+func TestAPauseBeginsEachLaunchOnce(t *testing.T) {
+	rt, _ := double(t, 32, ring.Config{})
+	ctx := within(t, 30*time.Second)
+	const actors, pauses = 8, 20 // in two cohorts
+	var stop atomic.Bool
+	var asking sync.WaitGroup
+	var list []*ring.Actor[Message, Message]
+	for range actors {
+		a, err := SpawnEcho(ctx, rt, ring.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, a)
+	}
+	for _, a := range list {
+		asking.Go(func() {
+			for i := uint32(0); !stop.Load(); i++ {
+				if r, err := a.Ask(ctx, Message{[16]uint32{i}}); err != nil || r.Words[0] != i+1 {
+					t.Errorf("%s, message %d: %d, %v", a.Name(), i, r.Words[0], err)
+					return
+				}
+			}
+		})
+	}
+	before := rt.Stats().Launches
+	for range pauses {
+		if _, err := list[0].Ask(ctx, Message{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := rt.Quiesce("test"); err != nil {
+			t.Fatal(err)
+		}
+		if n := rt.Stats().Launches; n != before {
+			t.Errorf("%d launches began in a pause", n-before)
+		}
+		if err := rt.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		if n := rt.Stats().Launches - before; n != 2 {
+			t.Errorf("a pause ended with %d launches for two cohorts", n)
+		}
+		before = rt.Stats().Launches
+	}
+	stop.Store(true)
+	asking.Wait()
+	for _, p := range rt.Stats().Pauses {
+		if p.Cause == "test" && (p.Duration.Count != pauses || p.Leaving.Sum+p.Ending.Sum+p.Away.Sum+p.Beginning.Sum != p.Duration.Sum) {
+			t.Errorf("the pauses are %+v", p)
+		}
+	}
+}
+
+func TestAKernelWithSpecialFormsIsLoadedInOnePause(t *testing.T) {
+	rt, _ := double(t, 32, ring.Config{})
+	ctx := within(t, 30*time.Second)
+	a, err := SpawnEcho(ctx, rt, ring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dev := rt.Device()
+	k, err := dev.Compile(`package p
+import "quern.dev/kernel"
+//quern:kernel specialise=n:4
+func power(t kernel.Thread, n int, x []float32) {
+	i := t.Global()
+	v := float32(1)
+	for range n { v *= x[i] }
+	x[i] = v
+}
+`, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := pausesOf(rt)
+	if err := k.Prepare(dev); err != nil {
+		t.Fatal(err)
+	}
+	s := dev.DefaultStream()
+	x, err := gpu.Upload(s, []float32{2, 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []int{4, 2} {
+		if err := k.Launch(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 2}), n, x); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got := make([]float32, 2)
+	if err := gpu.Download(ctx, s, got, x); err != nil || got[0] != 256 || got[1] != 6561 {
+		t.Errorf("got %v, want [256 6561]; %v", got, err)
+	}
+	if n := pausesOf(rt) - before; n != 1 {
+		t.Errorf("%d pauses", n)
+	}
+	if _, err := a.Ask(ctx, Message{}); err != nil {
+		t.Error(err)
+	}
+	if err := x.Close(); err != nil {
+		t.Error(err)
 	}
 }

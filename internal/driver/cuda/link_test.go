@@ -15,7 +15,7 @@ func TestMachineCodeIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := dev.(*device)
-	ptx := append([]byte(emptyPTX), 0)
+	ptx := [][]byte{append([]byte(emptyPTX), 0)}
 	first, err := d.compiled(ptx)
 	if err != nil {
 		t.Fatal(err)
@@ -25,7 +25,7 @@ func TestMachineCodeIsKept(t *testing.T) {
 	if err != nil || !bytes.Equal(first, again) {
 		t.Errorf("compiled again: %d bytes of %d, %v", len(again), len(first), err)
 	}
-	other := append([]byte(emptyPTX+"// other\n"), 0)
+	other := [][]byte{append([]byte(emptyPTX+"// other\n"), 0)}
 	if _, err := d.compiled(other); err == nil {
 		t.Error("other PTX has the same code")
 	}

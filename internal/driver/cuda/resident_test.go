@@ -217,6 +217,17 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("work\x00")))))
 	}
 	libraryFunction := func() error { return d.call(cuKernelGetFunction, handle(&h), h2) }
+	linked := func() error {
+		work := &driver.Kernel{Name: "work", PTX: workPTX(0)}
+		texts, _, err := linkable([]*driver.Kernel{work, work})
+		if err == nil {
+			code, err = d.compile(texts...)
+		}
+		return err
+	}
+	secondKernel := func() error {
+		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("work$1\x00")))))
+	}
 	unloadLibrary := func() error { return d.handles(cuLibraryUnload, library) }
 	funcLoad := func() error { return d.handles(cuFuncLoad, h) }
 	nodes := []driver.GraphNode{{Kind: driver.GraphFill, Dst: x.memory, Data: []byte{1}, Count: 64}}
@@ -283,6 +294,8 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 		{name: "cuLibraryLoadData of code", before: compiled(0), call: loadLibrary, after: unloadLibrary},
 		{name: "cuLibraryGetKernel", before: both(compiled(0), loadLibrary), call: libraryKernel, after: unloadLibrary},
 		{name: "cuKernelGetFunction", waits: true, before: both(compiled(0), loadLibrary, libraryKernel), call: libraryFunction, after: unloadLibrary},
+		{name: "cuKernelGetFunction of a second kernel", waits: true, before: both(linked, loadLibrary, libraryKernel, libraryFunction, secondKernel), call: libraryFunction, after: unloadLibrary},
+		{name: "first launch of a second kernel", before: both(linked, loadLibrary, libraryKernel, libraryFunction, secondKernel, libraryFunction, funcLoad), call: run, after: unloadLibrary},
 		{name: "cuFuncLoad of a library's", before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction), call: funcLoad, after: unloadLibrary},
 		{name: "first launch of a library's", before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction, funcLoad), call: run, after: unloadLibrary},
 		{name: "cuLibraryUnload", waits: true, before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction, funcLoad), call: unloadLibrary},

@@ -146,9 +146,9 @@ func (e *event) Close() error {
 	return e.dev.handles(cuEventDestroy, e.handle)
 }
 
-// polls is how often a wait that can be cancelled asks before it leaves the wait
-// to a goroutine: some tens of microseconds, as long as short kernels take.
-const polls = 100
+// pollFor is how long a wait that can be cancelled asks before it leaves the wait to
+// a goroutine: as long as short kernels take.
+const pollFor = 100 * time.Microsecond
 
 // wait waits for a stream or an event. Cancelling ctx leaves a goroutine that
 // waits on, which running counts.
@@ -159,12 +159,15 @@ func (d *device) wait(ctx context.Context, running *sync.WaitGroup, synchronize,
 	if ctx.Done() == nil {
 		return d.handles(synchronize, handle)
 	}
-	for range polls {
+	for until := time.Now().Add(pollFor); ; {
 		if done, err := d.query(query, handle); done || err != nil {
 			return err
 		}
 		if err := ctx.Err(); err != nil {
 			return err
+		}
+		if time.Now().After(until) {
+			break
 		}
 	}
 	result := make(chan error, 1)

@@ -1,6 +1,8 @@
 package fakecuda
 
 import (
+	"slices"
+	"strings"
 	"unsafe"
 
 	"quern.dev/internal/ptxvm"
@@ -21,10 +23,14 @@ func init() {
 }
 
 type (
-	// linker has PTX, which is what the library calls machine code, too.
-	linker struct{ text []byte }
+	// linker has PTX, which is what the library calls machine code, too: that of
+	// several modules with seams between them.
+	linker struct {
+		texts []string
+		code  []byte // kept until the linker is destroyed
+	}
 
-	library struct{ *ptxvm.Module }
+	library []*ptxvm.Module
 
 	// libraryEntry is a kernel of a library (CUkernel).
 	libraryEntry function
@@ -32,6 +38,9 @@ type (
 
 // Input of cuLinkAddData.
 const inputPTX = 1
+
+// seam is between modules that were linked.
+const seam = "// seam\n"
 
 func addToLinker(l *Library, a []uintptr) int {
 	k, ok := object[*linker](l, a[0])
@@ -41,25 +50,64 @@ func addToLinker(l *Library, a []uintptr) int {
 	if _, err := ptxvm.Parse(goString(a[2])); err != nil { // what other modules define is not there
 		return InvalidPTX
 	}
-	k.text = append([]byte(nil), bytes(a[2], a[3])...)
+	k.texts = append(k.texts, goString(a[2]))
 	return Success
 }
 
 func link(l *Library, a []uintptr) int {
 	k, ok := object[*linker](l, a[0])
-	if !ok || len(k.text) == 0 {
+	if !ok || len(k.texts) == 0 {
 		return InvalidValue
 	}
-	set(a[2], uintptr(len(k.text)))
-	return set(a[1], unsafe.SliceData(k.text))
+	code := strings.Join(k.texts, seam)
+	if m, err := modules(code); err != nil || m.ambiguous() {
+		return InvalidPTX
+	}
+	k.code = append([]byte(code), 0)
+	set(a[2], uintptr(len(k.code)))
+	return set(a[1], unsafe.SliceData(k.code))
 }
 
 func loadLibrary(l *Library, a []uintptr) int {
-	m, err := ptxvm.Parse(goString(a[1]))
+	m, err := modules(goString(a[1]))
 	if err != nil {
 		return InvalidPTX
 	}
-	return l.add(a[0], library{m})
+	return l.add(a[0], m)
+}
+
+// modules parses what link has made.
+func modules(code string) (list library, err error) {
+	for text := range strings.SplitSeq(code, seam) {
+		m, err := ptxvm.Parse(text)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, m)
+	}
+	return list, nil
+}
+
+// of returns the module with an entry, nil if there is none.
+func (l library) of(entry string) *ptxvm.Module {
+	for _, m := range l {
+		if m.Entry(entry) != nil {
+			return m
+		}
+	}
+	return nil
+}
+
+// ambiguous reports whether two modules have an entry of one name.
+func (l library) ambiguous() bool {
+	for _, m := range l {
+		for _, e := range m.Entries() {
+			if l.of(e.Name) != m {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func libraryKernel(l *Library, a []uintptr) int {
@@ -68,10 +116,11 @@ func libraryKernel(l *Library, a []uintptr) int {
 		return InvalidHandle
 	}
 	name := goString(a[2])
-	if m.Entry(name) == nil {
+	of := m.of(name)
+	if of == nil {
 		return NotFound
 	}
-	return l.add(a[0], libraryEntry{name, m.Module})
+	return l.add(a[0], libraryEntry{name, of})
 }
 
 func kernelFunction(l *Library, a []uintptr) int {
@@ -90,7 +139,7 @@ func unloadLibrary(l *Library, a []uintptr) int {
 	for handle, o := range l.objects {
 		f, isFunction := o.(function)
 		e, isEntry := o.(libraryEntry)
-		if isFunction && f.Module == m.Module || isEntry && e.Module == m.Module {
+		if isFunction && slices.Contains(m, f.Module) || isEntry && slices.Contains(m, e.Module) {
 			delete(l.objects, handle)
 		}
 	}
