@@ -203,6 +203,9 @@ func (c *cohort) begin() error {
 		} else {
 			atomic.OrUint64(c.command(i), leave)
 		}
+		if t.stuck {
+			c.reckon(i)
+		}
 		atomic.StoreUint64(c.left(i), 0)
 	}
 	shape := c.shape
@@ -321,7 +324,7 @@ func (c *cohort) settle(i int, fault *gpu.KernelError) error {
 		return a.failedMail(false, why)
 	}
 	defer a.fail(why) // who asked learns of the failure by the answer
-	cursors[source] = a.mailboxes[source].settleNext()
+	cursors[source], _ = a.mailboxes[source].settleNext()
 	return gpu.CopyIn(c.stream, at, cursors)
 }
 

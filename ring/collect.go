@@ -24,6 +24,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 				if !replies(r.outcome) {
 					err := c.unanswered(op, p.m, p.ticket, r.outcome)
 					p.m.settled(p.ticket, r.outcome)
+					c.recount() // the actor may have gone before
 					return err
 				}
 				p.m.free(p.ticket)

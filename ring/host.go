@@ -320,8 +320,9 @@ func (h *host) done(action kernel.Action, err error) {
 	case err != nil:
 		why := err // known to those who get the answer
 		c.reason.Store(&why)
-		h.answer(actor.HandlerFailed, took)
-		c.fail(err)
+		if h.answer(actor.HandlerFailed, took) {
+			c.fail(err)
+		}
 	case h.kept:
 	default:
 		h.answer(uint32(action), took)
@@ -332,12 +333,13 @@ func (h *host) done(action kernel.Action, err error) {
 	h.over()
 }
 
-// answer writes what became of the message, unless it was given up.
-func (h *host) answer(outcome uint32, took int64) {
+// answer writes what became of the message, unless it was given up when the actor
+// ended, and reports whether it did.
+func (h *host) answer(outcome uint32, took int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.given {
-		return
+		return false
 	}
 	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
 	for i := uintptr(actor.Outcome + 1); i < actor.OutHeader; i++ {
@@ -345,6 +347,7 @@ func (h *host) answer(outcome uint32, took int64) {
 	}
 	store(at, actor.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
 	store(at, actor.Outcome, tag|uint64(outcome))
+	return true
 }
 
 // over ends a call.
@@ -395,7 +398,7 @@ func (h *host) look() {
 		if !h.stuck {
 			h.stuck = true
 			h.cancel()
-			h.actor.fail(h.overdue(h.vigil.patience))
+			h.actor.stall(h.overdue(h.vigil.patience))
 		}
 	}
 }

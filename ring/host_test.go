@@ -262,6 +262,115 @@ func TestHandlersThatDoNotReturnAreNamed(t *testing.T) {
 	close(release)
 }
 
+// A message is in one count at any time, and becomes one dead letter if it is not
+// handled.
+func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
+	type account struct{ queued, handled, failed, dropped, letters uint64 }
+	of := func(i ring.Info) account {
+		return account{i.Queued, i.Handled, i.Failed, i.Dropped, i.DeadLetters}
+	}
+	for _, tt := range []struct {
+		name      string
+		terminate bool
+		panics    bool
+		want      account
+		reason    ring.Reason
+	}{
+		{"that return after all", false, false, account{handled: 1}, 0},
+		{"that panic after all", false, true, account{failed: 1, letters: 1}, ring.ReasonFailed},
+		{"of actors that end", true, false, account{dropped: 1, letters: 1}, ring.ReasonTerminated},
+		{"that panic after the end of the actor", true, true, account{dropped: 1, letters: 1}, ring.ReasonTerminated},
+	} {
+		for _, how := range []string{"told", "sent", "asked"} {
+			t.Run(tt.name+", "+how, func(t *testing.T) {
+				rt, ctx := openAlone(t, ring.Config{Patience: 20 * time.Millisecond}), within(t)
+				panics, returned := make(chan bool), make(chan bool)
+				failures := make(chan ring.Failure, 2)
+				a := spawn(t, rt, ring.Options{Patience: 10 * time.Millisecond, Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
+					func(context.Context, *ring.HostContext, *int, *int) kernel.Action {
+						defer close(returned)
+						if <-panics {
+							panic("after all")
+						}
+						return kernel.Reply
+					})
+				answered := make(chan bool)
+				go func() {
+					defer close(answered)
+					switch how {
+					case "told":
+						a.Tell(ctx, 1)
+					case "sent":
+						a.Send(ctx, 1)
+					case "asked":
+						a.Ask(ctx, 1)
+					}
+				}()
+				var stuck *ring.StuckError
+				if f := <-failures; !errors.As(f.Err, &stuck) || f.Count != 1 {
+					t.Fatalf("the supervisor got %+v, want a StuckError", f)
+				}
+				if got := of(a.Info()); got != (account{queued: 1}) {
+					t.Errorf("while it does not return: %+v, want the message queued", got)
+				}
+				if tt.terminate {
+					if f, err := a.Terminate(ctx); !errors.As(err, &stuck) || f.DeadLettered != 1 {
+						t.Errorf("terminated: %+v, %v, want one dead letter and a StuckError", f, err)
+					}
+				}
+				panics <- tt.panics
+				<-returned
+				if tt.panics && !tt.terminate {
+					<-failures
+				}
+				<-answered
+				for a.Info().Queued > 0 && ctx.Err() == nil {
+				}
+				if got := of(a.Info()); got != tt.want || a.Info().Accepted != 1 {
+					t.Errorf("at the end: %+v, want %+v", got, tt.want)
+				}
+				for l := range rt.DeadLetters().All() {
+					if l.Reason != tt.reason || l.Body != 1 || l.Err == nil {
+						t.Errorf("dead letter %+v, want one that is %v", l, tt.reason)
+					}
+				}
+				if err := rt.Close(); tt.terminate == false && err != nil {
+					t.Error(err)
+				}
+				if s := rt.Stats(); s.Accepted != 1 || s.Handled != tt.want.handled || s.Failed != tt.want.failed || s.Dropped != tt.want.dropped || s.DeadLetters != tt.want.letters {
+					t.Errorf("the runtime: %+v, want %+v", s, tt.want)
+				}
+			})
+		}
+	}
+}
+
+// What a handler failed on is a dead letter before anybody receives its error.
+func TestFailuresThatNobodyReceivesAreDeadLetters(t *testing.T) {
+	rt, ctx := open(t, ring.Config{}), within(t)
+	failures := make(chan ring.Failure, 1)
+	a := spawn(t, rt, ring.Options{Supervisor: func(f ring.Failure) ring.Decision { failures <- f; return ring.Leave }},
+		func(context.Context, *ring.HostContext, *int, *int) kernel.Action { panic("on purpose") })
+	if err := a.Send(ctx, 3); err != nil {
+		t.Fatal(err)
+	}
+	<-failures
+	if i := a.Info(); i.Failed != 1 || i.DeadLetters != 1 {
+		t.Errorf("%+v, want one dead letter", i)
+	}
+	l, err := rt.DeadLetters().Receive(ctx)
+	if err != nil || l.Reason != ring.ReasonFailed || l.Body != 3 {
+		t.Errorf("%+v, %v", l, err)
+	}
+	var failed *ring.HandlerError
+	if _, err := a.Receive(ctx); !errors.As(err, &failed) {
+		t.Errorf("received %v, want a HandlerError", err)
+	}
+	if n := rt.DeadLetters().Total(); n != 1 {
+		t.Errorf("%d dead letters after that, want 1", n)
+	}
+}
+
 func TestHandlersThatTakeTheirTimeAreCancelledWhenTheirActorEnds(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	begun := make(chan bool)

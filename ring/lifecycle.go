@@ -189,8 +189,16 @@ func (c *core) end() error {
 	return err
 }
 
-// fail notes that the handler has failed. It may be called while the actor is held.
-func (c *core) fail(err error) {
+// fail notes that the handler has failed on a message. It may be called while the
+// actor is held.
+func (c *core) fail(err error) { c.falter(err, 1) }
+
+// stall notes that the handler does not return. The message is not handled until it
+// does, or the actor ends: what becomes of it is counted then.
+func (c *core) stall(err error) { c.falter(err, 0) }
+
+// falter is fail on so many messages.
+func (c *core) falter(err error, messages uint64) {
 	c.reason.Store(&err)
 	c.rt.traces.mark(c.name, "failure", 0, err.Error())
 	for {
@@ -198,7 +206,7 @@ func (c *core) fail(err error) {
 		to := Failed
 		switch s {
 		case Terminated:
-			c.meter.failed.Add(1)
+			c.meter.failed.Add(messages)
 			return
 		case Terminating: // there is nobody to restart it for
 			to = Terminated
@@ -209,7 +217,8 @@ func (c *core) fail(err error) {
 	}
 	c.rt.mu.Lock()
 	defer c.rt.mu.Unlock()
-	n := c.meter.failed.Add(1) // whoever sees it and closes the runtime waits for the supervisors
+	c.meter.failed.Add(messages) // whoever sees it and closes the runtime waits for the supervisors
+	n := c.meter.failures.Add(1)
 	c.rt.begin(func() { c.supervise(Failure{Actor: c.name, Err: err, Count: n}) })
 }
 

@@ -286,10 +286,12 @@ func (l *local) end(err error) error {
 	case !silent && uint32(left) != actor.Failed:
 		return nil
 	}
-	if silent {
-		l.settle()
-	}
-	if !cancelled {
+	switch {
+	case silent && !l.settle():
+		return nil
+	case cancelled:
+		l.actor.meter.failed.Add(1)
+	default:
 		l.actor.fail(why)
 	}
 	if l.cursors[actor.AtSource] == actor.Post {
@@ -299,12 +301,17 @@ func (l *local) end(err error) error {
 }
 
 // settle leaves in place of a loop that has ended without a word, and answers the
-// message that it was at.
-func (l *local) settle() {
-	if source := l.cursors[actor.AtSource]; source != actor.Post {
-		l.cursors[source] = l.actor.mailboxes[source].settleNext()
-	}
+// message that it was at. It reports whether there was one: that of a handler which
+// did not return is given up when the actor ends.
+func (l *local) settle() (found bool) {
 	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|actor.Failed)
+	source := l.cursors[actor.AtSource]
+	if source == actor.Post {
+		p := l.actor.meter.posted.Load()
+		return p == nil || !p.last
+	}
+	l.cursors[source], found = l.actor.mailboxes[source].settleNext()
+	return found
 }
 
 func (l *local) hold() error {
@@ -444,7 +451,7 @@ func (c *cohort) closeLocals() error {
 		case err != nil:
 			stuck.Actors = append(stuck.Actors, l.actor.name)
 			if !l.stuck.Swap(true) {
-				l.actor.fail(err)
+				l.actor.stall(err)
 			}
 		default:
 			l.closed = true
@@ -495,7 +502,7 @@ func (l *local) look(now time.Time) {
 			l.cohort.rt.crew.lose()
 		}
 		err := l.overdue()
-		l.actor.fail(err)
+		l.actor.stall(err)
 		l.call.Cancel(err)
 		l.wake(nil)
 	}

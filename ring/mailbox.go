@@ -14,6 +14,7 @@ const (
 	vacant  = iota // by nobody: the next ticket for it may be taken
 	asked          // the reply goes to the caller of Ask that has the ticket
 	sent           // the reply goes to Receive
+	lost           // as sent, but the handler failed, which is counted
 	unheard        // nobody waits for the reply
 	closing        // whoever set this looks at what became of the message, and frees the slot
 
@@ -122,7 +123,7 @@ func (m *mailbox) vacate(ticket uint64) bool {
 		return false
 	case v&useMask == unheard:
 		return m.retire(v, false)
-	case v&useMask == sent:
+	case v&useMask == sent, v&useMask == lost:
 		return m.retire(v, true)
 	}
 	return false
@@ -136,17 +137,44 @@ func (m *mailbox) retire(v uint64, heard bool) bool {
 	if !done || heard && replies(outcome) || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
 		return false
 	}
-	m.settled(ticket, outcome)
+	if v&useMask != lost {
+		m.count(ticket, outcome)
+	}
+	m.free(ticket)
 	return true
+}
+
+// pass frees the slot of a message that Receive has looked at and that has no reply.
+func (m *mailbox) pass(ticket uint64) {
+	for v := m.slot(ticket).Load(); v>>useBits == ticket; v = m.slot(ticket).Load() {
+		if v&useMask != closing && m.retire(v, true) { // else sweep is at it
+			return
+		}
+	}
+}
+
+// forReceive reports whether a slot's state says that Receive waits for what becomes of
+// a ticket, and whether that is about to be known.
+func forReceive(v, ticket uint64) (waits, soon bool) {
+	if v>>useBits != ticket {
+		return false, false
+	}
+	use := v & useMask
+	return use == sent || use == lost, use == vacant || use == closing
 }
 
 // settled ends the use of the slot of a message that is handled, and has what
 // became of it counted.
 func (m *mailbox) settled(ticket uint64, outcome uint32) {
+	m.count(ticket, outcome)
+	m.free(ticket)
+}
+
+// count counts a message that the handler did not handle to its end.
+func (m *mailbox) count(ticket uint64, outcome uint32) {
 	if outcome >= actor.HandlerFailed {
 		m.owner.lost(m, ticket, outcome)
 	}
-	m.free(ticket)
 }
 
 // free ends the use of a ticket's slot.
@@ -170,19 +198,25 @@ func (m *mailbox) oldest() uint64 {
 }
 
 // sweep frees the slots of messages that are handled and that nobody waits for.
-// What the handler failed on is left for Receive.
+// What the handler failed on is counted and left for Receive.
 func (m *mailbox) sweep() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		v := m.slot(t).Load()
 		if v>>useBits != t {
 			continue
 		}
-		outcome, _ := m.outcome(t)
+		outcome, done := m.outcome(t)
+		if !done {
+			continue
+		}
 		switch use := v & useMask; {
 		case use == unheard:
 			m.retire(v, false)
 		case use == sent && outcome != actor.HandlerFailed:
 			m.retire(v, true)
+		case use == sent && m.owner.failure() != nil && m.slot(t).CompareAndSwap(v, t<<useBits|closing):
+			m.count(t, outcome)
+			m.mark(t, lost)
 		}
 	}
 }
@@ -463,16 +497,20 @@ func (m *mailbox) settle(ticket uint64, outcome uint32) {
 }
 
 // settleNext settles the message at which a handler failed that has not said so, the
-// first that is not handled, and returns the cursor behind it. The loop's own cursor
-// may be older than the ring: it is stored only when the loop leaves the mailbox.
-func (m *mailbox) settleNext() uint32 {
+// first that is not handled, and returns the cursor behind it, and whether there is
+// one. The loop's own cursor may be older than the ring: it is stored only when the
+// loop leaves the mailbox.
+func (m *mailbox) settleNext() (cursor uint32, found bool) {
 	tail := m.next()
 	ticket := max(m.first, tail-min(tail, m.mask+1)) // those before have lost their slots to others
 	for ticket < tail && m.handled(ticket) {
 		ticket++
 	}
+	if ticket == tail {
+		return uint32(tail), false
+	}
 	m.settle(ticket, actor.HandlerFailed)
-	return uint32(ticket + 1)
+	return uint32(ticket + 1), true
 }
 
 // patience is how a wait goes from looking again at once, over letting other

@@ -91,10 +91,11 @@ func (c *core) makeRoom(m *mailbox) (made bool) {
 	t, tail := max(m.received, m.oldest()), m.next()
 	for ; t < tail && c.stashed < c.capacity; t++ {
 		v := m.slot(t).Load()
-		if v == t<<useBits {
-			break // about to be marked
+		waits, soon := forReceive(v, t)
+		if soon {
+			break
 		}
-		if v>>useBits != t || v&useMask != sent {
+		if !waits {
 			continue
 		}
 		if m.stash.bodies == nil {
@@ -106,13 +107,17 @@ func (c *core) makeRoom(m *mailbox) (made bool) {
 		}
 		made = true
 		if !replies(r.outcome) && r.outcome != actor.HandlerFailed {
-			m.retire(v, true)
+			m.pass(t)
 			continue
 		}
 		m.stash.heads.push(stashed{heading{m.envelope(t), c.id(m.source, t)}, r, t})
 		m.stash.bodies.put(c.scratch)
 		c.stashed++
-		m.settled(t, r.outcome)
+		if v&useMask == lost {
+			m.free(t)
+		} else {
+			m.settled(t, r.outcome)
+		}
 	}
 	m.received = t
 	return made

@@ -96,10 +96,11 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	t, tail := max(m.received, m.oldest()), m.next()
 	for ; t < tail && got < n; t++ {
 		v := m.slot(t).Load()
-		if v == t<<useBits {
-			break // about to be marked
+		waits, soon := forReceive(v, t)
+		if soon {
+			break
 		}
-		if v>>useBits != t || v&useMask != sent {
+		if !waits {
 			continue
 		}
 		r, ok := m.take(t, unsafe.Add(to, uintptr(got)*c.outSize))
@@ -121,7 +122,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 			}
 			err = c.unanswered("receive", m, t, r.outcome)
 		}
-		m.retire(v, true)
+		m.pass(t)
 		if err != nil {
 			t++
 			break

@@ -123,7 +123,7 @@ func (c *cohort) strike(i int) {
 	c.tenants[i].stuck = true
 	c.stuck++
 	if a := c.actors[i]; a.runs() {
-		a.fail(&StuckError{Actors: []string{a.name}, After: c.rt.config.Patience})
+		a.stall(&StuckError{Actors: []string{a.name}, After: c.rt.config.Patience})
 	}
 }
 
@@ -167,9 +167,20 @@ func (c *cohort) returned() {
 			done, _ = t.left.end.Done()
 		}
 		if done {
+			if t.left != nil {
+				c.reckon(i)
+			}
 			t.stuck, t.left = false, nil
 			c.stuck--
 		}
+	}
+}
+
+// reckon counts the message of a handler that was stuck and has failed after all, in a
+// launch that others were begun beside. c.mu is held.
+func (c *cohort) reckon(i int) {
+	if uint32(atomic.LoadUint64(c.left(i))) == actor.Failed {
+		c.actors[i].meter.failed.Add(1)
 	}
 }
 

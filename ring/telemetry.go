@@ -14,6 +14,11 @@ import (
 // follow it:
 //
 //	Accepted = Queued + Handled + Failed + Expired + Dropped
+//
+// The message of a handler that does not return is Queued until it does, or the actor
+// has ended: then it is Handled, Failed or Dropped as any other. Each message that
+// failed, expired or was dropped becomes one dead letter, at once or when somebody
+// looks; one that was asked for when its caller gets the error.
 type Info struct {
 	Name  string
 	State State
@@ -62,7 +67,7 @@ type meter struct {
 
 	failed, expired, dropped atomic.Uint64
 	deadLetters, rejected    atomic.Uint64
-	restarts                 atomic.Uint64
+	failures, restarts       atomic.Uint64
 	handler, waiting, trip   histogram
 	posted                   atomic.Pointer[posted]
 	rate                     rate

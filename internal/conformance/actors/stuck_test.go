@@ -69,6 +69,15 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 			if r, err := other.Ask(ctx, Sample{Value: 3}); err != nil || r.Sum != 3 {
 				t.Errorf("the other actor: %+v, %v", r, err)
 			}
+			for b == gpu.Sim && a.Info().Queued > 0 && ctx.Err() == nil { // it is about to be ended
+			}
+			want := ring.Info{Queued: 1}
+			if b == gpu.Sim {
+				want = ring.Info{Failed: 1, DeadLetters: 1}
+			}
+			if i := a.Info(); i.Accepted != 1 || i.Queued != want.Queued || i.Failed != want.Failed || i.DeadLetters != want.DeadLetters || i.Handled+i.Dropped != 0 {
+				t.Errorf("account %+v, want %d queued and %d failed", i, want.Queued, want.Failed)
+			}
 			if b == gpu.CPU {
 				begin := time.Now()
 				if err := a.Restart(true); !errors.As(err, &stuck) {
@@ -77,6 +86,9 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 				err := rt.Close()
 				if !errors.As(err, &stuck) || !slices.Equal(stuck.Actors, []string{"endless"}) {
 					t.Errorf("close: %v, want a StuckError", err)
+				}
+				if i := a.Info(); i.Accepted != 1 || i.Dropped != 1 || i.DeadLetters != 1 || i.Queued+i.Failed+i.Handled != 0 {
+					t.Errorf("account after the end: %+v, want 1 dropped", i)
 				}
 				if took := time.Since(begin); took > 20*patience {
 					t.Errorf("restart and close took %v", took)
