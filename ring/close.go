@@ -109,6 +109,7 @@ func (rt *Runtime) close() error {
 	for _, c := range cohorts {
 		errs = append(errs, c.returnMail())
 	}
+	rt.recountBags()
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
 		rt.dev.RemoveResident(rt)
 	}

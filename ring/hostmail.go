@@ -36,6 +36,7 @@ type bag struct {
 type bags struct {
 	mu   sync.Mutex // held while messages are collected
 	list []*bag
+	gone []*core // host actors that have ended; actors on the device may have Refs of them
 	some atomic.Bool
 	poll sync.Once
 }
@@ -237,9 +238,20 @@ func (h *host) dropBag() (err error) {
 			break
 		}
 	}
+	rt.bags.gone = append(rt.bags.gone, h.actor)
 	rt.bags.mu.Unlock()
 	rt.post.releaseHost(b.at, b.words)
 	return nil
+}
+
+// recountBags counts what host actors have refused since they ended.
+func (rt *Runtime) recountBags() {
+	rt.bags.mu.Lock()
+	gone := rt.bags.gone[:len(rt.bags.gone):len(rt.bags.gone)]
+	rt.bags.mu.Unlock()
+	for _, c := range gone {
+		c.recount()
+	}
 }
 
 // plain reports, as an error, what of a type is no plain data.

@@ -37,6 +37,7 @@ type Pause struct {
 
 // Stats returns what is known of the runtime.
 func (rt *Runtime) Stats() Stats {
+	rt.recountBags()
 	s := rt.departed.load()
 	s.Actors = map[State]int{}
 	for i := range rt.Actors() {

@@ -33,7 +33,7 @@ type Info struct {
 
 	DeadLetters uint64 // made of messages that failed, expired or were dropped
 	Rejected    uint64 // messages that were not accepted, since the mailbox was full
-	Refused     uint64 // the same of messages from actors on the device, or since the actor had ended
+	Refused     uint64 // the same of messages from actors on the device, also since the actor has ended; their senders know, and no dead letter is made
 	Restarts    uint64 // after failures
 
 	// Rate is the number of messages a second that were done with, over the last
@@ -170,7 +170,8 @@ func (c *core) info() Info {
 	return i
 }
 
-// posted is what an actor's mailbox for messages from actors on the device counts.
+// posted is what an actor's mailbox for messages from actors on the device counts. A
+// host actor's are counted with those of the program, but for those that were refused.
 type posted struct {
 	taken, waiting, refused uint64
 	last                    bool // the mailbox is another actor's now, or gone
@@ -179,7 +180,13 @@ type posted struct {
 // posted returns the counts. On a GPU that is a copy, which is left out where no
 // actor can know another one.
 func (c *core) posted() posted {
-	if c.box.box == 0 || !c.rt.referred.Load() {
+	box, h := c.box.box, (*host)(nil)
+	if h, _ = c.server.(*host); h != nil {
+		if b := h.bag.Load(); b != nil {
+			box = b.box
+		}
+	}
+	if box == 0 || !c.rt.referred.Load() {
 		return posted{}
 	}
 	before := c.meter.posted.Load()
@@ -187,7 +194,11 @@ func (c *core) posted() posted {
 		return *before
 	}
 	var w [actor.BoxWords]uint64
-	if c.rt.post.read(c.box.box*actor.BoxWords, w[:]) == nil {
+	switch err := c.rt.post.read(box*actor.BoxWords, w[:]); {
+	case err != nil:
+	case h != nil:
+		c.meter.posted.Store(&posted{refused: w[actor.BoxRefused]})
+	default:
 		// The words may be of different times.
 		waiting := max(int32(uint32(w[actor.BoxTail])-uint32(w[actor.BoxHead])), 0)
 		c.meter.posted.CompareAndSwap(before, &posted{taken: w[actor.BoxTail] - c.box.first, waiting: uint64(waiting), refused: w[actor.BoxRefused]})

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"testing"
+	"time"
 
 	"quern.dev/kernel"
 	"quern.dev/ring"
@@ -83,6 +84,39 @@ func TestMessagesFromTheDeviceForHostActorsThatEnd(t *testing.T) {
 			t.Errorf("the dead letters have a sum of %d, want %d", sum, 50*51/2)
 		}
 	})
+}
+
+// A Ref of a host actor that has ended names nobody.
+func TestMessagesFromTheDeviceForHostActorsThatHaveEnded(t *testing.T) {
+	for _, b := range backends {
+		t.Run(string(b), func(t *testing.T) {
+			rt, ctx := open(t, b), within(t, 20*time.Second)
+			host, err := ring.SpawnHost(ctx, rt, func(context.Context, *ring.HostContext, *int64, *int64) kernel.Action { return kernel.Done }, ring.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			to := host.Ref()
+			if _, err := host.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+			a := spawned(t, ctx, rt, SpawnScatter, ring.Options{})
+			if r, err := a.Ask(ctx, Burst{To: to, Count: 3}); err != nil || r != -1 {
+				t.Errorf("sending: %d, %v, want -1", r, err)
+			}
+			if i := host.Info(); i.Refused != 3 || i.Accepted != 0 {
+				t.Errorf("%+v, want 3 refused", i)
+			}
+			if s := rt.Stats(); s.Refused != 3 || s.DeadLetters != 0 {
+				t.Errorf("%+v, want 3 refused", s)
+			}
+			if err := rt.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if s := rt.Stats(); s.Refused != 3 {
+				t.Errorf("closed: %+v, want 3 refused", s)
+			}
+		})
+	}
 }
 
 func TestHostActorsThatTheDeviceCannotReach(t *testing.T) {
