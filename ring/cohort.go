@@ -169,6 +169,9 @@ func (c *cohort) add(a *core, active bool) (err error) {
 			m.hint = c.command(i)
 		}
 		m.shared = raceEnabled
+		if !c.resident {
+			m.arrivals = newArrivals(slots)
+		}
 		a.mailboxes = append(a.mailboxes, m)
 	}
 	if a.initial != nil || i < len(c.actors) {

@@ -28,7 +28,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 					return err
 				}
 				p.m.free(p.ticket)
-				c.meter.handled(r.cycles, r.waited)
+				c.meter.handled(r)
 				c.meter.answered(begin)
 				return nil
 			}

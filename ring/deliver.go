@@ -28,6 +28,7 @@ type delivery struct {
 	refs      references // nil if messages have none
 	pulls     bool       // the server takes messages out of the queue, one at a time
 
+	arrived  atomic.Bool // perhaps there are messages whose arrival was noted and that no run has begun with
 	moving   atomic.Bool // a goroutine moves messages from the queue to the rings
 	detached bool        // the rings are gone; queue.mu is held, and receiving to change it
 
@@ -148,6 +149,7 @@ func (c *core) offer(e *envelope, use uint64, msg unsafe.Pointer) (pending, bool
 	if n == 0 {
 		return pending{}, false
 	}
+	m.arrive(t)
 	m.put(t, e, msg)
 	m.mark(t, use)
 	return pending{m: m, ticket: t, deadline: e.deadline}, true
@@ -184,7 +186,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer) (
 		}
 		c.remove(least, ReasonDropped, nil)
 	}
-	n := q.push(e, uint8(use), noescape(msg))
+	n := c.push(e, uint8(use), noescape(msg))
 	c.keepMoving()
 	return pending{entry: n, deadline: e.deadline}, true, nil
 }
@@ -201,7 +203,7 @@ func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) 
 	c.advance()
 	n = max(0, min(n, c.capacity-c.waiting()))
 	for i := range n {
-		q.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize)))
+		c.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize)))
 	}
 	c.advance()
 	c.keepMoving()
@@ -217,6 +219,7 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 		if c.refs == nil && c.direct() {
 			if t, got := m.claim(n-i, false); got > 0 {
 				for k := range got {
+					m.arrive(t + uint64(k))
 					m.put(t+uint64(k), e, unsafe.Add(msg, uintptr(k)*c.inSize))
 				}
 				// An atomic store waits for those before it: the messages' lines come

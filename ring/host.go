@@ -152,7 +152,7 @@ func newHost(ctx context.Context, c *core, o *Options) *host {
 	// Pointers to where the messages would begin are made for the last slots, too.
 	in, out := make([]uint64, slots*actor.InHeader+1), make([]uint64, slots*actor.OutHeader+1)
 	m := newMailbox(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(out)), inStep, outStep, 0, 0, slots, 0)
-	m.owner, m.shared = c, true
+	m.owner, m.shared, m.arrivals = c, true, newArrivals(slots)
 	h.mailbox = m
 	c.mailboxes, c.roomy, c.pulls, c.server = []*mailbox{m}, false, true, h
 	return h
@@ -295,7 +295,11 @@ func (h *host) step() bool {
 		h.context.id = c.id(h.mailbox.source, h.ticket)
 		h.slot = int(h.ticket & h.mailbox.mask)
 	}
-	h.began.Store(max(c.rt.clock(), 1))
+	began := max(c.rt.clock(), 1)
+	if !h.kept {
+		h.mailbox.begin(h.ticket, 1, began)
+	}
+	h.began.Store(began)
 	h.watch()
 	action, err := h.handle(h.kept)
 	h.done(action, err)

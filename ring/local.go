@@ -220,6 +220,7 @@ func (l *local) run() error {
 		began = time.Now()
 	}
 	s.Clock = c.rt.clock()
+	l.begin(s.Clock)
 	err := l.call.Run()
 	c.rt.answerBells()
 	c.rt.collectBags()

@@ -41,11 +41,12 @@ type mailbox struct {
 	inStep, outStep uintptr        // bytes from slot to slot
 	inSize, outSize uintptr        // bytes of a message and of a reply
 	mask            uint64
-	shared          bool    // Go code is on the other side too: every access is atomic
-	hint            *uint64 // if not nil, its upper half counts the messages
-	values          values  // if not nil, messages and replies are there instead of in the rings
-	source          int     // which mailbox of the owner
-	first           uint64  // ticket
+	shared          bool     // Go code is on the other side too: every access is atomic
+	hint            *uint64  // if not nil, its upper half counts the messages
+	values          values   // if not nil, messages and replies are there instead of in the rings
+	arrivals        arrivals // if not nil, the host measures how long messages wait
+	source          int      // which mailbox of the owner
+	first           uint64   // ticket
 
 	state []atomic.Uint64 // by slot
 
@@ -389,7 +390,10 @@ func (m *mailbox) outcome(ticket uint64) (uint32, bool) {
 }
 
 // result is what became of a message.
-type result struct{ outcome, cycles, waited uint32 }
+type result struct {
+	outcome, cycles, waited uint32
+	timed                   bool // waited is known
+}
 
 // take copies the reply of a ticket, and reports whether all of it has arrived.
 func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
@@ -400,7 +404,7 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
 	}
 	cycles, waited := load(at, actor.Cycles), load(at, actor.Waited)
 	wrong := (cycles ^ want) | (waited ^ want)
-	r := result{uint32(head), uint32(cycles), uint32(waited)}
+	r := result{outcome: uint32(head), cycles: uint32(cycles)}
 	at = unsafe.Add(at, 8*actor.OutHeader)
 	n := m.outSize / 4
 	i := uintptr(0)
@@ -426,6 +430,7 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
 	if m.values != nil && replies(r.outcome) {
 		m.values.take(int(ticket&m.mask), noescape(reply))
 	}
+	r.waited, r.timed = m.waited(ticket, uint32(waited))
 	return r, true
 }
 

@@ -42,6 +42,7 @@ func (c *core) advance() {
 		t, got := m.claim(1, true)
 		switch {
 		case got == 1:
+			m.came(t, n.came)
 			m.put(t, &n.envelope, q.types.at(int(n.index)))
 			m.mark(t, uint64(n.use))
 			n.ring = m
@@ -72,6 +73,7 @@ func (c *core) pull(m *mailbox) (e envelope, ticket uint64, ok bool) {
 			break
 		}
 		e = n.envelope
+		m.came(t, n.came)
 		m.put(t, &e, q.types.at(int(n.index)))
 		m.mark(t, uint64(n.use))
 		n.ring = m

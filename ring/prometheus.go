@@ -99,7 +99,7 @@ var families = []family{
 		count(func(i Info) uint64 { return i.Refused }, func(s Stats) uint64 { return s.Refused })},
 	{"quern_ring_restarts_total", "counter", "Restarts after failures.",
 		count(func(i Info) uint64 { return i.Restarts }, func(s Stats) uint64 { return s.Restarts })},
-	{"quern_ring_waiting_seconds", "histogram", "Time from when the actor had a message until its handler began, by the clock of the device.",
+	{"quern_ring_waiting_seconds", "histogram", "Time from when the actor had a message until its handler began; where actors are not resident, of a sample of the messages.",
 		spread(func(m *meter) *histogram { return &m.waiting })},
 	{"quern_ring_handler_seconds", "histogram", "Time that the handler took for a message, by the clock of the device.",
 		spread(func(m *meter) *histogram { return &m.handler })},

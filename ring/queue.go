@@ -18,6 +18,8 @@ type queue struct {
 	// removed counts messages that have left the queue, but not for a ring.
 	removed uint64
 
+	pushed uint64 // messages
+
 	types    types
 	chunks   [][]entry
 	free     int32 // the first entry that is in use by nobody, -1 if there is none
@@ -36,6 +38,7 @@ type entry struct {
 	envelope
 	use        uint8
 	index      int32
+	came       int64 // by the runtime's clock; 0 if it is not measured how long the message waits
 	next, prev int32 // in the list; next in the list of free ones, too
 	place      atomic.Uint64
 	ring       *mailbox // that it is in, once it is placed

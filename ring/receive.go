@@ -87,7 +87,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if one.outcome == actor.HandlerFailed {
 			return 0, c.unanswered("receive", m, one.ticket, one.outcome)
 		}
-		counts.add(&c.meter, one.cycles, one.waited)
+		counts.add(&c.meter, one.result)
 		if head != nil {
 			*head = one.heading
 		}
@@ -108,7 +108,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 			break
 		}
 		if replies(r.outcome) {
-			counts.add(&c.meter, r.cycles, r.waited)
+			counts.add(&c.meter, r)
 			if head != nil {
 				head.envelope, head.id = m.envelope(t), c.id(m.source, t)
 			}

@@ -41,8 +41,11 @@ type Info struct {
 	Rate float64
 
 	// Waiting is how long messages were with the actor before the handler began,
-	// Handler how long it took, both by the clock of the device, for the messages
-	// whose replies were taken. The simulator's clock counts instructions.
+	// Handler how long it took, for the messages whose replies were taken. On a GPU
+	// both are by its clock, and Waiting begins when the actor has fetched the message.
+	// Elsewhere Waiting begins when the message is accepted, and is measured of every
+	// 16th. The simulator's clock counts instructions: what passes within a run is in
+	// these.
 	Waiting, Handler Durations
 	// RoundTrip is how long callers of Ask waited for a reply, for every 16th
 	// message of the actor: reading the host's clock costs more than the rest of the
@@ -88,9 +91,11 @@ func (m *meter) nanoseconds(cycles uint32) uint32 {
 
 // handled notes how long the handler took for a message, and how long the message
 // waited.
-func (m *meter) handled(cycles, waited uint32) {
-	m.handler.add(m.nanoseconds(cycles))
-	m.waiting.add(m.nanoseconds(waited))
+func (m *meter) handled(r result) {
+	m.handler.add(m.nanoseconds(r.cycles))
+	if r.timed {
+		m.waiting.add(m.nanoseconds(r.waited))
+	}
 }
 
 // begin is called before a caller waits for the reply to a message, answered
@@ -112,9 +117,11 @@ func (m *meter) answered(begin time.Time) {
 // durations: those that follow each other cost one access to the counts.
 type tally struct{ handler, waiting streak }
 
-func (t *tally) add(m *meter, cycles, waited uint32) {
-	t.handler.add(&m.handler, m.nanoseconds(cycles))
-	t.waiting.add(&m.waiting, m.nanoseconds(waited))
+func (t *tally) add(m *meter, r result) {
+	t.handler.add(&m.handler, m.nanoseconds(r.cycles))
+	if r.timed {
+		t.waiting.add(&m.waiting, m.nanoseconds(r.waited))
+	}
 }
 
 // flush counts what add has kept back.

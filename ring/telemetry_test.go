@@ -49,8 +49,8 @@ func TestATallyCountsWhatSingleMessagesDo(t *testing.T) {
 	var n tally
 	for i := range uint32(1000) {
 		cycles, waited := 1000+i%3*(i%7), i*i
-		one.handled(cycles, waited)
-		n.add(&many, cycles, waited)
+		one.handled(result{cycles: cycles, waited: waited, timed: true})
+		n.add(&many, result{cycles: cycles, waited: waited, timed: true})
 	}
 	n.flush(&many)
 	for _, c := range []struct {
@@ -126,13 +126,13 @@ func BenchmarkHandled(b *testing.B) {
 	m.start(0.5)
 	b.Run("one", func(b *testing.B) {
 		for b.Loop() {
-			m.handled(1000, 500)
+			m.handled(result{cycles: 1000, waited: 500, timed: true})
 		}
 	})
 	b.Run("tally", func(b *testing.B) {
 		var n tally
 		for b.Loop() {
-			n.add(&m, 1000, 500)
+			n.add(&m, result{cycles: 1000, waited: 500, timed: true})
 		}
 		n.flush(&m)
 	})

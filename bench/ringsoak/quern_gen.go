@@ -218,8 +218,8 @@ func quernHostTallyActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -345,7 +345,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -395,34 +395,34 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -433,7 +433,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -464,7 +464,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -538,32 +538,32 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -576,12 +576,12 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -595,12 +595,12 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -613,7 +613,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -637,10 +637,10 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -895,7 +895,7 @@ func quernRow5TallyActor(r *host2.Run, t214 *message, t116 *book, t36 *answer, s
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -916,7 +916,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result011 uint32
@@ -934,7 +935,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line look.go:38
 					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t56 := source3
 				var result012 uint32
 //line look.go:43
@@ -943,70 +944,70 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				} else {
 					result012 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result013 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						to2 := t48.Post[list2+1+int(i3)]
+						to2 := t49.Post[list2+1+int(i3)]
 						t118 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t118 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t118 && t49.To.Actor == t216) {
 //line send.go:30
 							t119 := int(t118) * 16
 							t217 := (int(t118) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t119:t217]
+							b4 := t49.Post[t119:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t38 := t48
+//line alone.go:195
+						t38 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -1079,32 +1080,32 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t69 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t69:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t69 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t69:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result014 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result014
-							t49[12] = i3 + 1
+							result014 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result014
+							t50[12] = i3 + 1
 							result013 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t121 := t1110
 //line send.go:46
 							t123 := t97.To.Ring
@@ -1112,17 +1113,17 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t219 := t97.To.Step
 //line send.go:46
 							t39 := t97.To.Slots
-							t410 := t121
+							t47 := t121
 //line send.go:50
-							result015 := int(t123 + uint64(t410&(t39-1))*t219)
+							result015 := int(t123 + uint64(t47&(t39-1))*t219)
 //line send.go:46
 							result016 := result015
-//line alone.go:228
-							t310 := result016
-							t411 := uint64(t1110+1) << 32
-							slot4 := t310
-							tag3 := t411
 //line alone.go:229
+							t310 := result016
+							t410 := uint64(t1110+1) << 32
+							slot4 := t310
+							tag3 := t410
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t58 := t97
 								t610 := slot4
@@ -1136,12 +1137,12 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t58.Words[t58.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t58.Words[t58.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -1154,7 +1155,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -1178,26 +1179,26 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result013 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t552 = result013
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t582[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1206,9 +1207,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1220,7 +1221,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t611 := level2
 								var result017 uint32
 								switch {
@@ -1239,7 +1240,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1251,19 +1252,19 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1271,20 +1272,20 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
+							t127 := t622
 							ring2 := t127
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result018 uint32
 								switch {
@@ -1337,11 +1338,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}

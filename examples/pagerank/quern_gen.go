@@ -233,8 +233,8 @@ func quernHostRankActor(r *host2.Run) {
 	var last bool
 	t911 := shape.OutAt
 	t1013 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t2310 := shape.Stride
 	t254 := shape.OutAt
 	t264 := shape.OutAt + shape.Out - 3
@@ -510,7 +510,7 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t911, t1013, cursor, forwards, t50, t51, last, command, in, mail, t2310, t254, t264)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t911, t1013, cursor, forwards, t51, t522, last, command, in, mail, t2310, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -560,34 +560,34 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -598,7 +598,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -629,7 +629,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -703,32 +703,32 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -741,12 +741,12 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -760,12 +760,12 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -778,7 +778,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -802,10 +802,10 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -1717,7 +1717,7 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t1013 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t1013 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1738,7 +1738,8 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t239 := source3
 				var result019 uint32
@@ -1756,7 +1757,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 //line look.go:38
 					result019 = shape.Slots + (t239-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t510 := source3
 				var result020 uint32
 //line look.go:43
@@ -1765,70 +1766,70 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				} else {
 					result020 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result019 + sh.Ticket&(result020-1)) * shape.OutStep
 				t78 := at3
 				t812 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot5 := t422[t78:t812]
 				tag4 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t911:t1013]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
-				kernel.StoreRelaxed(&slot5[2], tag4)
+				kernel.StoreRelaxed(&slot5[2], tag4|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot5[3+w7], tag4|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t482 := now3
+			begin = t482
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t482 := c
-				t492 := cursor
+			t552 := !forwards
+			if !t552 {
+				t492 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result021 bool
 			block10:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t492[11])
-					count2 := uint32(t482.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t492.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
-						to3 := t482.Post[list2+1+int(i6)]
+						to3 := t492.Post[list2+1+int(i6)]
 						t160 := uint32(to3)
 						t240 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t160 && t482.To.Actor == t240) {
+						if !(t492.To.Box == t160 && t492.To.Actor == t240) {
 //line send.go:30
 							t161 := int(t160) * 16
 							t241 := (int(t160) + 1) * 16
 //line send.go:30
-							b10 := t482.Post[t161:t241]
+							b10 := t492.Post[t161:t241]
 							loaded34 := host2.Load64(r, &b10[0])
 //line send.go:31
 							loaded35 := host2.Load64(r, &b10[8])
 							loaded36 := host2.Load64(r, &b10[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t160, Actor: t240, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
+							t492.To = actor.Target{Box: t160, Actor: t240, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
 //line send.go:33
-							room10 := len(t482.Post)
-							if t482.To.Kind == 1 {
-								room10 = len(t482.Host)
+							room10 := len(t492.Post)
+							if t492.To.Kind == 1 {
+								room10 = len(t492.Host)
 							}
-							end4 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
-							if end4 > uint64(room10) || t482.To.Ring > end4 {
+							end4 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end4 > uint64(room10) || t492.To.Ring > end4 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t315 := t482
+//line alone.go:195
+						t315 := t492
 						var ticket7 uint32
 						var room11 uint32
 					block11:
@@ -1901,32 +1902,32 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket8 := ticket7
 						room12 := room11
-//line alone.go:195
+//line alone.go:196
 						if room12 == 1 {
-							t615 := int(t492[13])
-//line alone.go:196
-							t79 := int(t492[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t482.Post[t615:t79]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t615 := int(t50[13])
+//line alone.go:197
+							t79 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t492.Post[t615:t79]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result022 := t482.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result022
-							t492[12] = i6 + 1
+							result022 := t492.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result022
+							t50[12] = i6 + 1
 							result021 = false
 							break block10
 						}
-//line alone.go:204
+//line alone.go:205
 						if room12 == 0 {
-							t912 := t482
-							t1015 := t522
+							t912 := t492
+							t1015 := t532
 							t1114 := ticket8
-//line alone.go:228
+//line alone.go:229
 							t171 := t1114
 //line send.go:46
 							t180 := t912.To.Ring
@@ -1939,12 +1940,12 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							result023 := int(t180 + uint64(t412&(t316-1))*t245)
 //line send.go:46
 							result024 := result023
-//line alone.go:228
+//line alone.go:229
 							t317 := result024
 							t413 := uint64(t1114+1) << 32
 							slot6 := t317
 							tag5 := t413
-//line alone.go:229
+//line alone.go:230
 							if t912.To.Kind == 1 {
 								t512 := t912
 								t616 := slot6
@@ -1958,12 +1959,12 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								kernel.StoreRelaxed(&h7[1], t710)
 								kernel.StoreRelaxed(&h7[2], t710|uint64(t512.Words[t512.At+2]))
 								kernel.StoreRelaxed(&h7[3], t710|uint64(t512.Words[t512.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t1015); w9++ {
 									kernel.StoreRelaxed(&t912.Host[slot6+4+w9], tag5|uint64(t1015[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t814 := t912
 								t913 := slot6
 								t1016 := tag5
@@ -1976,7 +1977,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								kernel.StoreRelaxed(&h8[1], t1016)
 								kernel.StoreRelaxed(&h8[2], t1016|uint64(t814.Words[t814.At+2]))
 								kernel.StoreRelaxed(&h8[3], t1016|uint64(t814.Words[t814.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t1015); w10++ {
 									kernel.StoreRelaxed(&t912.Post[slot6+4+w10], tag5|uint64(t1015[w10]))
 								}
@@ -2000,26 +2001,26 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result021 = true
 				}
 //line alone.go:82
-				t542 = result021
+				t552 = result021
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t592 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t592 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block12:
 				switch {
 				default:
 //line alone.go:103
-					loaded43 := host2.Load64(r, &t582[0])
+					loaded43 := host2.Load64(r, &t592[0])
 					ordered2 := loaded43
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2042,7 +2043,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t60[level2]
 								t617 := level2
 								var result025 uint32
 								switch {
@@ -2061,7 +2062,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result025 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded44 := host2.Load64(r, &t61[at4])
+								loaded44 := host2.Load64(r, &t622[at4])
 								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
 									t914 := level2
@@ -2073,19 +2074,19 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
-							loaded45 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded45 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded45>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded46 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded46 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded46>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2093,20 +2094,20 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1212 := t61
+							t1212 := t622
 							ring2 := t1212
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t1314 := t622
+								sh.Ticket = uint32(t61[8])
+								t1314 := t632
 //line alone.go:146
-								t1413 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t1413 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t1314
 								at5 = t1413
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t60[source4]
 								t1612 := source4
 								var result026 uint32
 								switch {
@@ -2159,11 +2160,11 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t60[8] = source4
 						}
 					}
 				}

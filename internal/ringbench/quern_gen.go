@@ -539,8 +539,8 @@ func quernHostEcho16Actor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -666,7 +666,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -716,34 +716,34 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -754,7 +754,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -785,7 +785,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -859,32 +859,32 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -897,12 +897,12 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -916,12 +916,12 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -934,7 +934,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -958,10 +958,10 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -1178,7 +1178,7 @@ func quernRow5Echo16Actor(r *host2.Run, t36, t214 *Message16, t116 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1199,7 +1199,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -1217,7 +1218,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -1226,70 +1227,70 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						to2 := t48.Post[list2+1+int(i3)]
+						to2 := t49.Post[list2+1+int(i3)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -1362,32 +1363,32 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i3 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -1395,17 +1396,17 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -1419,12 +1420,12 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -1437,7 +1438,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -1461,26 +1462,26 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1503,7 +1504,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -1522,7 +1523,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1534,19 +1535,19 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1554,20 +1555,20 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -1620,11 +1621,11 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -1697,8 +1698,8 @@ func quernHostEcho64Actor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -1824,7 +1825,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1874,34 +1875,34 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1912,7 +1913,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -1943,7 +1944,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -2017,32 +2018,32 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -2055,12 +2056,12 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -2074,12 +2075,12 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -2092,7 +2093,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -2116,10 +2117,10 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -2336,7 +2337,7 @@ func quernRow5Echo64Actor(r *host2.Run, t36, t214 *Message64, t116 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2357,7 +2358,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -2375,7 +2377,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -2384,70 +2386,70 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						to2 := t48.Post[list2+1+int(i3)]
+						to2 := t49.Post[list2+1+int(i3)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -2520,32 +2522,32 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i3 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -2553,17 +2555,17 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -2577,12 +2579,12 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -2595,7 +2597,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -2619,26 +2621,26 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2661,7 +2663,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -2680,7 +2682,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -2692,19 +2694,19 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2712,20 +2714,20 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -2778,11 +2780,11 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -2855,8 +2857,8 @@ func quernHostEcho256Actor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -2982,7 +2984,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3032,34 +3034,34 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -3070,7 +3072,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -3101,7 +3103,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -3175,32 +3177,32 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -3213,12 +3215,12 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -3232,12 +3234,12 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -3250,7 +3252,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -3274,10 +3276,10 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -3494,7 +3496,7 @@ func quernRow5Echo256Actor(r *host2.Run, t36, t214 *Message256, t116 *uint64, sh
 }
 
 //go:noinline
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3515,7 +3517,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -3533,7 +3536,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -3542,70 +3545,70 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						to2 := t48.Post[list2+1+int(i3)]
+						to2 := t49.Post[list2+1+int(i3)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -3678,32 +3681,32 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i3 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -3711,17 +3714,17 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -3735,12 +3738,12 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -3753,7 +3756,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -3777,26 +3780,26 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3819,7 +3822,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -3838,7 +3841,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -3850,19 +3853,19 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3870,20 +3873,20 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -3936,11 +3939,11 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -4012,8 +4015,8 @@ func quernHostRelayActor(r *host2.Run) {
 	var last bool
 	t98 := shape.OutAt
 	t109 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t235 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -4141,7 +4144,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t235, t253, t263)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4191,34 +4194,34 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4229,7 +4232,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -4260,7 +4263,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -4334,32 +4337,32 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -4372,12 +4375,12 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -4391,12 +4394,12 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -4409,7 +4412,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -4433,10 +4436,10 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -4921,7 +4924,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4942,7 +4945,8 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now7 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t225 := source3
 				var result014 uint32
@@ -4960,7 +4964,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line look.go:38
 					result014 = shape.Slots + (t225-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t56 := source3
 				var result015 uint32
 //line look.go:43
@@ -4969,70 +4973,70 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				} else {
 					result015 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
 				t76 := at3
 				t87 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot4 := t422[t76:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t98:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
-				kernel.StoreRelaxed(&slot4[2], tag3)
+				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now7
-			begin = t472
+			t482 := now7
+			begin = t482
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t482 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result016 bool
 			block9:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t482.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t482.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t128 := uint32(to2)
 						t226 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t128 && t482.To.Actor == t226) {
+						if !(t49.To.Box == t128 && t49.To.Actor == t226) {
 //line send.go:30
 							t129 := int(t128) * 16
 							t227 := (int(t128) + 1) * 16
 //line send.go:30
-							b7 := t482.Post[t129:t227]
+							b7 := t49.Post[t129:t227]
 							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load64(r, &b7[8])
 							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t128, Actor: t226, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
+							t49.To = actor.Target{Box: t128, Actor: t226, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
-							room7 := len(t482.Post)
-							if t482.To.Kind == 1 {
-								room7 = len(t482.Host)
+							room7 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room7 = len(t49.Host)
 							}
-							end3 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
-							if end3 > uint64(room7) || t482.To.Ring > end3 {
+							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end3 > uint64(room7) || t49.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t310 := t482
+//line alone.go:195
+						t310 := t49
 						var ticket5 uint32
 						var room8 uint32
 					block10:
@@ -5105,32 +5109,32 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:195
+//line alone.go:196
 						if room9 == 1 {
-							t610 := int(t49[13])
-//line alone.go:196
-							t77 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t482.Post[t610:t77]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t610 := int(t50[13])
+//line alone.go:197
+							t77 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t610:t77]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result017 := t482.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result017
-							t49[12] = i2 + 1
+							result017 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result017
+							t50[12] = i2 + 1
 							result016 = false
 							break block9
 						}
-//line alone.go:204
+//line alone.go:205
 						if room9 == 0 {
-							t99 := t482
-							t1011 := t522
+							t99 := t49
+							t1011 := t532
 							t1112 := ticket6
-//line alone.go:228
+//line alone.go:229
 							t131 := t1112
 //line send.go:46
 							t137 := t99.To.Ring
@@ -5143,12 +5147,12 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							result018 := int(t137 + uint64(t410&(t311-1))*t229)
 //line send.go:46
 							result019 := result018
-//line alone.go:228
+//line alone.go:229
 							t312 := result019
 							t411 := uint64(t1112+1) << 32
 							slot5 := t312
 							tag4 := t411
-//line alone.go:229
+//line alone.go:230
 							if t99.To.Kind == 1 {
 								t58 := t99
 								t611 := slot5
@@ -5162,12 +5166,12 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								kernel.StoreRelaxed(&h5[1], t78)
 								kernel.StoreRelaxed(&h5[2], t78|uint64(t58.Words[t58.At+2]))
 								kernel.StoreRelaxed(&h5[3], t78|uint64(t58.Words[t58.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t1011); w9++ {
 									kernel.StoreRelaxed(&t99.Host[slot5+4+w9], tag4|uint64(t1011[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t89 := t99
 								t910 := slot5
 								t1012 := tag4
@@ -5180,7 +5184,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								kernel.StoreRelaxed(&h6[1], t1012)
 								kernel.StoreRelaxed(&h6[2], t1012|uint64(t89.Words[t89.At+2]))
 								kernel.StoreRelaxed(&h6[3], t1012|uint64(t89.Words[t89.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t1011); w10++ {
 									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
 								}
@@ -5204,26 +5208,26 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result016 = true
 				}
 //line alone.go:82
-				t542 = result016
+				t552 = result016
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block11:
 				switch {
 				default:
 //line alone.go:103
-					loaded33 := host2.Load64(r, &t582[0])
+					loaded33 := host2.Load64(r, &t59[0])
 					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5246,7 +5250,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t612 := level2
 								var result020 uint32
 								switch {
@@ -5265,7 +5269,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded34 := host2.Load64(r, &t61[at4])
+								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
 									t911 := level2
@@ -5277,19 +5281,19 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded35 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded35 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded36 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded36 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -5297,20 +5301,20 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t61
+							t1210 := t622
 							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t1310 := t622
+								sh.Ticket = uint32(t61[8])
+								t1310 := t632
 //line alone.go:146
-								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t147 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t1310
 								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t167 := source4
 								var result021 uint32
 								switch {
@@ -5363,11 +5367,11 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}

@@ -75,7 +75,7 @@ func serveAlone[State, In, Out any](t kernel.Thread, s Shape, control []uint64, 
 			if source == Post {
 				kernel.StoreRelaxed(&box[BoxHead], uint64(sh.Ticket+1))
 			} else {
-				answer(s, sh, out, words, result, uint32(now-begin))
+				answer(s, sh, out, words, result, uint32(now-begin), uint32(min(begin-born, 1<<32-1)))
 				cursor[source] = sh.Ticket + 1
 			}
 			begin, sh.Missing[0] = now, nobody
@@ -168,8 +168,9 @@ func pick(s Shape, sh *Status, since int64, command []uint64, cursor []uint32, b
 	cursor[AtSource] = source
 }
 
-// answer writes what became of a message.
-func answer(s Shape, sh *Status, out []uint64, words []uint32, result, took uint32) {
+// answer writes what became of a message. What it waited begins with the launch: the
+// host knows when it came.
+func answer(s Shape, sh *Status, out []uint64, words []uint32, result, took, waited uint32) {
 	source := sh.Missing[0]
 	at := (ringAt(s, source) + sh.Ticket&(slotsOf(s, source)-1)) * s.OutStep
 	slot := out[at : at+s.Out]
@@ -177,7 +178,7 @@ func answer(s Shape, sh *Status, out []uint64, words []uint32, result, took uint
 	reply := words[s.OutAt : s.OutAt+s.Out-OutHeader]
 	kernel.StoreRelaxed(&slot[Outcome], tag|uint64(result), kernel.SystemScope)
 	kernel.StoreRelaxed(&slot[Cycles], tag|uint64(took), kernel.SystemScope)
-	kernel.StoreRelaxed(&slot[Waited], tag, kernel.SystemScope)
+	kernel.StoreRelaxed(&slot[Waited], tag|uint64(waited), kernel.SystemScope)
 	for w := range reply {
 		kernel.StoreRelaxed(&slot[OutHeader+w], tag|uint64(reply[w]), kernel.SystemScope)
 	}

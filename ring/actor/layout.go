@@ -31,7 +31,7 @@ const (
 const (
 	Outcome = 0 // the handler's Action, or one of those below
 	Cycles  = 1 // of the device's clock that the handler took
-	Waited  = 2 // cycles from the message's arrival in the block to the handler's begin
+	Waited  = 2 // cycles from the message's arrival in the block to the handler's begin; in Go from the launch's begin
 
 	OutHeader = 3
 )

@@ -994,8 +994,8 @@ func quernHostPostActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -1121,7 +1121,7 @@ func quernHostPostActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1171,34 +1171,34 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1209,7 +1209,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -1240,7 +1240,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -1314,32 +1314,32 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -1352,12 +1352,12 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -1371,12 +1371,12 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -1389,7 +1389,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -1413,10 +1413,10 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -1631,7 +1631,7 @@ func quernRow5PostActor(r *host2.Run, t214 *host, t36 *int32, t46 *host, sh *act
 }
 
 //go:noinline
-func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1652,7 +1652,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -1670,7 +1671,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -1679,70 +1680,70 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t116 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
 //line send.go:30
 							t117 := int(t116) * 16
 							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t217]
+							b4 := t49.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -1815,32 +1816,32 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t119 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t119
 //line send.go:46
 							t121 := t97.To.Ring
@@ -1848,17 +1849,17 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t410 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t410&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
-							t39 := result015
-							t411 := uint64(t119+1) << 32
-							slot4 := t39
-							tag3 := t411
 //line alone.go:229
+							t39 := result015
+							t410 := uint64(t119+1) << 32
+							slot4 := t39
+							tag3 := t410
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -1872,12 +1873,12 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -1890,7 +1891,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -1914,26 +1915,26 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1942,9 +1943,9 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1956,7 +1957,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -1975,7 +1976,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1987,19 +1988,19 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2007,20 +2008,20 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -2073,11 +2074,11 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -2155,8 +2156,8 @@ func quernHostHighestActor(r *host2.Run) {
 	var last2 bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -2308,7 +2309,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last2, command, in, mail, t233, t253, t263)
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last2, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2358,34 +2359,34 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -2396,7 +2397,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -2427,7 +2428,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -2501,32 +2502,32 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -2539,12 +2540,12 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -2558,12 +2559,12 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -2576,7 +2577,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -2600,10 +2601,10 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -2849,7 +2850,7 @@ func quernRow8HighestActor(r *host2.Run, t116 *int32, t36 *Highest, found Highes
 }
 
 //go:noinline
-func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -2870,7 +2871,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result011 uint32
@@ -2888,7 +2890,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line look.go:38
 					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result012 uint32
 //line look.go:43
@@ -2897,70 +2899,70 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				} else {
 					result012 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result013 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -3033,32 +3035,32 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result014 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result014
-							t49[12] = i2 + 1
+							result014 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result014
+							t50[12] = i2 + 1
 							result013 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -3066,17 +3068,17 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result015 := int(t121 + uint64(t46&(t38-1))*t219)
+							result015 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result016 := result015
-//line alone.go:228
+//line alone.go:229
 							t39 := result016
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -3090,12 +3092,12 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -3108,7 +3110,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -3132,26 +3134,26 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result013 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t552 = result013
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last2 {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3174,7 +3176,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result017 uint32
 								switch {
@@ -3193,7 +3195,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -3205,19 +3207,19 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3225,20 +3227,20 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result018 uint32
 								switch {
@@ -3291,11 +3293,11 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -3368,8 +3370,8 @@ func quernHostEchoActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -3495,7 +3497,7 @@ func quernHostEchoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3545,34 +3547,34 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -3583,7 +3585,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -3614,7 +3616,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -3688,32 +3690,32 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -3726,12 +3728,12 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -3745,12 +3747,12 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -3763,7 +3765,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -3787,10 +3789,10 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -4008,7 +4010,7 @@ func quernRow5EchoActor(r *host2.Run, t36, t214 *Message, t116 *Count, sh *actor
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -4029,7 +4031,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -4047,7 +4050,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -4056,70 +4059,70 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -4192,32 +4195,32 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -4225,17 +4228,17 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -4249,12 +4252,12 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -4267,7 +4270,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -4291,26 +4294,26 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -4333,7 +4336,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -4352,7 +4355,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -4364,19 +4367,19 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -4384,20 +4387,20 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -4450,11 +4453,11 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -4526,8 +4529,8 @@ func quernHostAccumulateActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -4668,7 +4671,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4718,34 +4721,34 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4756,7 +4759,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -4787,7 +4790,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -4861,32 +4864,32 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -4899,12 +4902,12 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -4918,12 +4921,12 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -4936,7 +4939,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -4960,10 +4963,10 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -5229,7 +5232,7 @@ func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -5250,7 +5253,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t216 := source3
 				var result010 uint32
@@ -5268,7 +5272,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line look.go:38
 					result010 = shape.Slots + (t216-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t56 := source3
 				var result011 uint32
 //line look.go:43
@@ -5277,70 +5281,70 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block8:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t118 := uint32(to2)
 						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t118 && t48.To.Actor == t217) {
+						if !(t49.To.Box == t118 && t49.To.Actor == t217) {
 //line send.go:30
 							t119 := int(t118) * 16
 							t218 := (int(t118) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t119:t218]
+							b4 := t49.Post[t119:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t38 := t48
+//line alone.go:195
+						t38 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block9:
@@ -5413,32 +5417,32 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block8
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t121 := t1110
 //line send.go:46
 							t123 := t97.To.Ring
@@ -5446,17 +5450,17 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							t220 := t97.To.Step
 //line send.go:46
 							t39 := t97.To.Slots
-							t410 := t121
+							t47 := t121
 //line send.go:50
-							result014 := int(t123 + uint64(t410&(t39-1))*t220)
+							result014 := int(t123 + uint64(t47&(t39-1))*t220)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
-							t310 := result015
-							t411 := uint64(t1110+1) << 32
-							slot4 := t310
-							tag3 := t411
 //line alone.go:229
+							t310 := result015
+							t410 := uint64(t1110+1) << 32
+							slot4 := t310
+							tag3 := t410
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t58 := t97
 								t69 := slot4
@@ -5470,12 +5474,12 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t58.Words[t58.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t58.Words[t58.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -5488,7 +5492,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -5512,26 +5516,26 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block10:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t582[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5540,9 +5544,9 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5554,7 +5558,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -5573,7 +5577,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -5585,19 +5589,19 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -5605,20 +5609,20 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t61
+							t127 := t622
 							ring2 := t127
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -5671,11 +5675,11 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -5746,8 +5750,8 @@ func quernHostFirstOfActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -5863,7 +5867,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5913,34 +5917,34 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -5951,7 +5955,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -5982,7 +5986,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -6056,32 +6060,32 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -6094,12 +6098,12 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -6113,12 +6117,12 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -6131,7 +6135,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -6155,10 +6159,10 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -6365,7 +6369,7 @@ func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t214 *[4]int32, sh *actor.S
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -6386,7 +6390,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -6404,7 +6409,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -6413,70 +6418,70 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t116 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
 //line send.go:30
 							t117 := int(t116) * 16
 							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t217]
+							b4 := t49.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -6549,32 +6554,32 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t119 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t119
 //line send.go:46
 							t121 := t97.To.Ring
@@ -6582,17 +6587,17 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t119+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -6606,12 +6611,12 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -6624,7 +6629,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -6648,26 +6653,26 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -6690,7 +6695,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -6709,7 +6714,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -6721,19 +6726,19 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -6741,20 +6746,20 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -6807,11 +6812,11 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -6885,8 +6890,8 @@ func quernHostBulkyActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -7018,7 +7023,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -7068,34 +7073,34 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -7106,7 +7111,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -7137,7 +7142,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -7211,32 +7216,32 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -7249,12 +7254,12 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -7268,12 +7273,12 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -7286,7 +7291,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -7310,10 +7315,10 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -7537,7 +7542,7 @@ func quernRow6BulkyActor(r *host2.Run, t116, t36 *uint32, box4 *[25000]uint32, s
 }
 
 //go:noinline
-func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -7558,7 +7563,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -7576,7 +7582,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -7585,70 +7591,70 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -7721,32 +7727,32 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -7754,17 +7760,17 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -7778,12 +7784,12 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -7796,7 +7802,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -7820,26 +7826,26 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -7862,7 +7868,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -7881,7 +7887,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -7893,19 +7899,19 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -7913,20 +7919,20 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -7979,11 +7985,11 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -8053,8 +8059,8 @@ func quernHostBounceActor(r *host2.Run) {
 	var last bool
 	t97 := shape.OutAt
 	t108 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -8172,7 +8178,7 @@ func quernHostBounceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t234, t253, t263)
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t51, t522, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8222,34 +8228,34 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -8260,7 +8266,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -8291,7 +8297,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -8365,32 +8371,32 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -8403,12 +8409,12 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -8422,12 +8428,12 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -8440,7 +8446,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -8464,10 +8470,10 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -8904,7 +8910,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 }
 
 //go:noinline
-func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -8925,7 +8931,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t224 := source3
 				var result014 uint32
@@ -8943,7 +8950,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line look.go:38
 					result014 = shape.Slots + (t224-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t57 := source3
 				var result015 uint32
 //line look.go:43
@@ -8952,70 +8959,70 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				} else {
 					result015 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
 				t75 := at3
 				t87 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot4 := t422[t75:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
-				kernel.StoreRelaxed(&slot4[2], tag3)
+				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result016 bool
 			block8:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to3 := t48.Post[list2+1+int(i2)]
+						to3 := t49.Post[list2+1+int(i2)]
 						t127 := uint32(to3)
 						t225 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t127 && t48.To.Actor == t225) {
+						if !(t49.To.Box == t127 && t49.To.Actor == t225) {
 //line send.go:30
 							t128 := int(t127) * 16
 							t226 := (int(t127) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t128:t226]
+							b7 := t49.Post[t128:t226]
 							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load64(r, &b7[8])
 							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t127, Actor: t225, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
+							t49.To = actor.Target{Box: t127, Actor: t225, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
-							room7 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room7 = len(t48.Host)
+							room7 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room7 = len(t49.Host)
 							}
-							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end3 > uint64(room7) || t48.To.Ring > end3 {
+							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end3 > uint64(room7) || t49.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t310 := t48
+//line alone.go:195
+						t310 := t49
 						var ticket5 uint32
 						var room8 uint32
 					block9:
@@ -9088,32 +9095,32 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:195
+//line alone.go:196
 						if room9 == 1 {
-							t611 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t611:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t611 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t611:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result017 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result017
-							t49[12] = i2 + 1
+							result017 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result017
+							t50[12] = i2 + 1
 							result016 = false
 							break block8
 						}
-//line alone.go:204
+//line alone.go:205
 						if room9 == 0 {
-							t98 := t48
-							t1010 := t522
+							t98 := t49
+							t1010 := t532
 							t1111 := ticket6
-//line alone.go:228
+//line alone.go:229
 							t130 := t1111
 //line send.go:46
 							t131 := t98.To.Ring
@@ -9126,12 +9133,12 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							result018 := int(t131 + uint64(t410&(t311-1))*t228)
 //line send.go:46
 							result019 := result018
-//line alone.go:228
+//line alone.go:229
 							t312 := result019
 							t411 := uint64(t1111+1) << 32
 							slot5 := t312
 							tag4 := t411
-//line alone.go:229
+//line alone.go:230
 							if t98.To.Kind == 1 {
 								t59 := t98
 								t612 := slot5
@@ -9145,12 +9152,12 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								kernel.StoreRelaxed(&h5[1], t77)
 								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
 								kernel.StoreRelaxed(&h5[3], t77|uint64(t59.Words[t59.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t1010); w9++ {
 									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t89 := t98
 								t99 := slot5
 								t1011 := tag4
@@ -9163,7 +9170,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								kernel.StoreRelaxed(&h6[1], t1011)
 								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
 								kernel.StoreRelaxed(&h6[3], t1011|uint64(t89.Words[t89.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t1010); w10++ {
 									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
 								}
@@ -9187,26 +9194,26 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result016 = true
 				}
 //line alone.go:82
-				t542 = result016
+				t552 = result016
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t592 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t592 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block10:
 				switch {
 				default:
 //line alone.go:103
-					loaded33 := host2.Load64(r, &t582[0])
+					loaded33 := host2.Load64(r, &t592[0])
 					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -9229,7 +9236,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next5 := t592[level2]
+								next5 := t60[level2]
 								t613 := level2
 								var result020 uint32
 								switch {
@@ -9248,7 +9255,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded34 := host2.Load64(r, &t61[at4])
+								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
 									t910 := level2
@@ -9260,19 +9267,19 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next6 := t592[4]
-							loaded35 := host2.Load64(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							next6 := t60[4]
+							loaded35 := host2.Load64(r, &t622[next6&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded35>>32) == next6+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next7 := uint32(t60[8])
-								loaded36 := host2.Load64(r, &t622[next7&(slots3-1)*shape.InStep])
+								next7 := uint32(t61[8])
+								loaded36 := host2.Load64(r, &t632[next7&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next7+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -9280,20 +9287,20 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t61
+							t1210 := t622
 							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t1310 := t622
+								sh.Ticket = uint32(t61[8])
+								t1310 := t632
 //line alone.go:146
-								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t147 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t1310
 								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t60[source4]
 								t167 := source4
 								var result021 uint32
 								switch {
@@ -9346,11 +9353,11 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -9423,8 +9430,8 @@ func quernHostTwiceActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -9550,7 +9557,7 @@ func quernHostTwiceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -9600,34 +9607,34 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -9638,7 +9645,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -9669,7 +9676,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -9743,32 +9750,32 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -9781,12 +9788,12 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -9800,12 +9807,12 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -9818,7 +9825,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -9842,10 +9849,10 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -10060,7 +10067,7 @@ func quernRow5TwiceActor(r *host2.Run, t36, t214, t116 *int64, sh *actor.Status,
 }
 
 //go:noinline
-func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -10081,7 +10088,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -10099,7 +10107,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -10108,70 +10116,70 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -10244,32 +10252,32 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -10277,17 +10285,17 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -10301,12 +10309,12 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -10319,7 +10327,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -10343,26 +10351,26 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -10385,7 +10393,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -10404,7 +10412,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -10416,19 +10424,19 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -10436,20 +10444,20 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -10502,11 +10510,11 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -10579,8 +10587,8 @@ func quernHostLingerActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -10706,7 +10714,7 @@ func quernHostLingerActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -10756,34 +10764,34 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -10794,7 +10802,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -10825,7 +10833,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -10899,32 +10907,32 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -10937,12 +10945,12 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -10956,12 +10964,12 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -10974,7 +10982,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -10998,10 +11006,10 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -11228,7 +11236,7 @@ func quernRow5LingerActor(r *host2.Run, t214, t116, t36 *int64, sh *actor.Status
 }
 
 //go:noinline
-func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -11249,7 +11257,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now5 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -11267,7 +11276,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -11276,70 +11285,70 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now5
-			begin = t47
+			t48 := now5
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -11412,32 +11421,32 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -11445,17 +11454,17 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -11469,12 +11478,12 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -11487,7 +11496,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -11511,26 +11520,26 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -11553,7 +11562,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -11572,7 +11581,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -11584,19 +11593,19 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -11604,20 +11613,20 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -11670,11 +11679,11 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -11753,8 +11762,8 @@ func quernHostScatterActor(r *host2.Run) {
 	var last bool
 	t97 := shape.OutAt
 	t108 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t235 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -11909,7 +11918,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t50, t51, last, command, in, mail, t235, t253, t263)
+					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11959,34 +11968,34 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -11997,7 +12006,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -12028,7 +12037,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -12102,32 +12111,32 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -12140,12 +12149,12 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -12159,12 +12168,12 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -12177,7 +12186,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -12201,10 +12210,10 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -12675,7 +12684,7 @@ func quernRow7ScatterActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
+func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12696,7 +12705,8 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t225 := source3
 				var result014 uint32
@@ -12714,7 +12724,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line look.go:38
 					result014 = shape.Slots + (t225-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t57 := source3
 				var result015 uint32
 //line look.go:43
@@ -12723,70 +12733,70 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				} else {
 					result015 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
 				t75 := at3
 				t87 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot4 := t422[t75:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
-				kernel.StoreRelaxed(&slot4[2], tag3)
+				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result016 bool
 			block8:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t127 := uint32(to2)
 						t226 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t127 && t48.To.Actor == t226) {
+						if !(t49.To.Box == t127 && t49.To.Actor == t226) {
 //line send.go:30
 							t128 := int(t127) * 16
 							t227 := (int(t127) + 1) * 16
 //line send.go:30
-							b7 := t48.Post[t128:t227]
+							b7 := t49.Post[t128:t227]
 							loaded25 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded26 := host2.Load64(r, &b7[8])
 							loaded27 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t127, Actor: t226, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
+							t49.To = actor.Target{Box: t127, Actor: t226, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
-							room7 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room7 = len(t48.Host)
+							room7 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room7 = len(t49.Host)
 							}
-							end3 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end3 > uint64(room7) || t48.To.Ring > end3 {
+							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end3 > uint64(room7) || t49.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t310 := t48
+//line alone.go:195
+						t310 := t49
 						var ticket5 uint32
 						var room8 uint32
 					block9:
@@ -12859,32 +12869,32 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:195
+//line alone.go:196
 						if room9 == 1 {
-							t611 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t611:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t611 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t611:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result017 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result017
-							t49[12] = i2 + 1
+							result017 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result017
+							t50[12] = i2 + 1
 							result016 = false
 							break block8
 						}
-//line alone.go:204
+//line alone.go:205
 						if room9 == 0 {
-							t98 := t48
-							t1010 := t522
+							t98 := t49
+							t1010 := t532
 							t1111 := ticket6
-//line alone.go:228
+//line alone.go:229
 							t130 := t1111
 //line send.go:46
 							t131 := t98.To.Ring
@@ -12897,12 +12907,12 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							result018 := int(t131 + uint64(t410&(t311-1))*t229)
 //line send.go:46
 							result019 := result018
-//line alone.go:228
+//line alone.go:229
 							t312 := result019
 							t411 := uint64(t1111+1) << 32
 							slot5 := t312
 							tag4 := t411
-//line alone.go:229
+//line alone.go:230
 							if t98.To.Kind == 1 {
 								t59 := t98
 								t612 := slot5
@@ -12916,12 +12926,12 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								kernel.StoreRelaxed(&h5[1], t77)
 								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
 								kernel.StoreRelaxed(&h5[3], t77|uint64(t59.Words[t59.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t1010); w9++ {
 									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t89 := t98
 								t99 := slot5
 								t1011 := tag4
@@ -12934,7 +12944,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								kernel.StoreRelaxed(&h6[1], t1011)
 								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
 								kernel.StoreRelaxed(&h6[3], t1011|uint64(t89.Words[t89.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t1010); w10++ {
 									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
 								}
@@ -12958,26 +12968,26 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result016 = true
 				}
 //line alone.go:82
-				t542 = result016
+				t552 = result016
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t592 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t592 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block10:
 				switch {
 				default:
 //line alone.go:103
-					loaded34 := host2.Load64(r, &t582[0])
+					loaded34 := host2.Load64(r, &t592[0])
 					ordered2 := loaded34
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -13000,7 +13010,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t60[level2]
 								t613 := level2
 								var result020 uint32
 								switch {
@@ -13019,7 +13029,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								}
 //line alone.go:118
 								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded35 := host2.Load64(r, &t61[at4])
+								loaded35 := host2.Load64(r, &t622[at4])
 								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
 									t910 := level2
@@ -13031,19 +13041,19 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
-							loaded36 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded36 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded36>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded37 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded37 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded37>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -13051,20 +13061,20 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t61
+							t1210 := t622
 							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t1310 := t622
+								sh.Ticket = uint32(t61[8])
+								t1310 := t632
 //line alone.go:146
-								t147 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t147 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t1310
 								at5 = t147
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t60[source4]
 								t167 := source4
 								var result021 uint32
 								switch {
@@ -13117,11 +13127,11 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -13194,8 +13204,8 @@ func quernHostSumActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -13321,7 +13331,7 @@ func quernHostSumActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -13371,34 +13381,34 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -13409,7 +13419,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -13440,7 +13450,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -13514,32 +13524,32 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -13552,12 +13562,12 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -13571,12 +13581,12 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -13589,7 +13599,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -13613,10 +13623,10 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -13831,7 +13841,7 @@ func quernRow5SumActor(r *host2.Run, t116, t214, t36 *int64, sh *actor.Status, o
 }
 
 //go:noinline
-func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -13852,7 +13862,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -13870,7 +13881,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -13879,70 +13890,70 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -14015,32 +14026,32 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -14048,17 +14059,17 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -14072,12 +14083,12 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -14090,7 +14101,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -14114,26 +14125,26 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -14156,7 +14167,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -14175,7 +14186,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -14187,19 +14198,19 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -14207,20 +14218,20 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -14273,11 +14284,11 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -14351,8 +14362,8 @@ func quernHostFlawedActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -14481,7 +14492,7 @@ func quernHostFlawedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -14531,34 +14542,34 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -14569,7 +14580,7 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -14600,7 +14611,7 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -14674,32 +14685,32 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -14712,12 +14723,12 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -14731,12 +14742,12 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -14749,7 +14760,7 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -14773,10 +14784,10 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -14994,7 +15005,7 @@ func quernRow5FlawedActor(r *host2.Run, flaw bool, t116 *Flaw, t214, t36 *int64,
 }
 
 //go:noinline
-func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -15015,7 +15026,8 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -15033,7 +15045,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -15042,70 +15054,70 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -15178,32 +15190,32 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -15211,17 +15223,17 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -15235,12 +15247,12 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -15253,7 +15265,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -15277,26 +15289,26 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -15319,7 +15331,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -15338,7 +15350,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -15350,19 +15362,19 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -15370,20 +15382,20 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -15436,11 +15448,11 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -15514,8 +15526,8 @@ func quernHostCollectActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -15643,7 +15655,7 @@ func quernHostCollectActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -15693,34 +15705,34 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -15731,7 +15743,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -15762,7 +15774,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -15836,32 +15848,32 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -15874,12 +15886,12 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -15893,12 +15905,12 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -15911,7 +15923,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -15935,10 +15947,10 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -16167,7 +16179,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214,
 }
 
 //go:noinline
-func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -16188,7 +16200,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result011 uint32
@@ -16206,7 +16219,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line look.go:38
 					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result012 uint32
 //line look.go:43
@@ -16215,70 +16228,70 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				} else {
 					result012 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result013 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -16351,32 +16364,32 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result014 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result014
-							t49[12] = i2 + 1
+							result014 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result014
+							t50[12] = i2 + 1
 							result013 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -16384,17 +16397,17 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t410 := t120
+							t47 := t120
 //line send.go:50
-							result015 := int(t121 + uint64(t410&(t38-1))*t219)
+							result015 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result016 := result015
-//line alone.go:228
-							t39 := result016
-							t411 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t411
 //line alone.go:229
+							t39 := result016
+							t410 := uint64(t1110+1) << 32
+							slot4 := t39
+							tag3 := t410
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -16408,12 +16421,12 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -16426,7 +16439,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -16450,26 +16463,26 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result013 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t552 = result013
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -16478,9 +16491,9 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -16492,7 +16505,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result017 uint32
 								switch {
@@ -16511,7 +16524,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -16523,19 +16536,19 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -16543,20 +16556,20 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result018 uint32
 								switch {
@@ -16609,11 +16622,11 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -16685,8 +16698,8 @@ func quernHostCountActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -16804,7 +16817,7 @@ func quernHostCountActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -16854,34 +16867,34 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -16892,7 +16905,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -16923,7 +16936,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -16997,32 +17010,32 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -17035,12 +17048,12 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -17054,12 +17067,12 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -17072,7 +17085,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -17096,10 +17109,10 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -17321,7 +17334,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t
 }
 
 //go:noinline
-func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -17342,7 +17355,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result011 uint32
@@ -17360,7 +17374,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line look.go:38
 					result011 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result012 uint32
 //line look.go:43
@@ -17369,70 +17383,70 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				} else {
 					result012 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result013 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t36 := t48
+//line alone.go:195
+						t36 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -17505,32 +17519,32 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result014 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result014
-							t49[12] = i2 + 1
+							result014 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result014
+							t50[12] = i2 + 1
 							result013 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -17538,17 +17552,17 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							t219 := t97.To.Step
 //line send.go:46
 							t37 := t97.To.Slots
-							t410 := t120
+							t47 := t120
 //line send.go:50
-							result015 := int(t121 + uint64(t410&(t37-1))*t219)
+							result015 := int(t121 + uint64(t47&(t37-1))*t219)
 //line send.go:46
 							result016 := result015
-//line alone.go:228
-							t38 := result016
-							t411 := uint64(t1110+1) << 32
-							slot4 := t38
-							tag3 := t411
 //line alone.go:229
+							t38 := result016
+							t410 := uint64(t1110+1) << 32
+							slot4 := t38
+							tag3 := t410
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -17562,12 +17576,12 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -17580,7 +17594,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -17604,26 +17618,26 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result013 = true
 				}
 //line alone.go:82
-				t542 = result013
+				t552 = result013
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -17632,9 +17646,9 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t411 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t411
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -17646,7 +17660,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result017 uint32
 								switch {
@@ -17665,7 +17679,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -17677,19 +17691,19 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -17697,20 +17711,20 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result018 uint32
 								switch {
@@ -17763,11 +17777,11 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -17838,8 +17852,8 @@ func quernHostTurnedActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -17955,7 +17969,7 @@ func quernHostTurnedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -18005,34 +18019,34 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -18043,7 +18057,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -18074,7 +18088,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -18148,32 +18162,32 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -18186,12 +18200,12 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -18205,12 +18219,12 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -18223,7 +18237,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -18247,10 +18261,10 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -18457,7 +18471,7 @@ func quernRow4TurnedActor(r *host2.Run, t36, t214 *page, sh *actor.Status, outco
 }
 
 //go:noinline
-func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -18478,7 +18492,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -18496,7 +18511,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -18505,70 +18520,70 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
-						to2 := t48.Post[list2+1+int(i3)]
+						to2 := t49.Post[list2+1+int(i3)]
 						t116 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
 //line send.go:30
 							t117 := int(t116) * 16
 							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t217]
+							b4 := t49.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -18641,32 +18656,32 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i3 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t119 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t119
 //line send.go:46
 							t121 := t97.To.Ring
@@ -18674,17 +18689,17 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t119+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -18698,12 +18713,12 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -18716,7 +18731,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -18740,26 +18755,26 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -18782,7 +18797,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -18801,7 +18816,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -18813,19 +18828,19 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -18833,20 +18848,20 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -18899,11 +18914,11 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}

@@ -12,8 +12,10 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/ring"
 	"quern.dev/ring/metrics"
 )
@@ -250,6 +252,64 @@ func TestPrometheusText(t *testing.T) {
 			t.Errorf("%v messages handled by actors that are gone, want 20", v)
 		}
 	})
+}
+
+// Messages that wait, in the program's queue or in the rings, wait as long as it takes
+// until their actor begins with them.
+func TestWaitingIsMeasured(t *testing.T) {
+	for _, b := range []gpu.Backend{gpu.CPU, gpu.Sim} {
+		for _, kind := range []string{"the device", "the host"} {
+			t.Run(fmt.Sprintf("%s, an actor on %s", b, kind), func(t *testing.T) {
+				rt, ctx := open(t, b), within(t, 20*time.Second)
+				o := ring.Options{Inactive: true}
+				var a *ring.Actor[Message, Message]
+				var err error
+				if kind == "the device" {
+					a, err = SpawnEcho(ctx, rt, o)
+				} else {
+					a, err = ring.SpawnHost(ctx, rt, func(_ context.Context, _ *ring.HostContext, in, out *Message) kernel.Action {
+						*out = *in
+						return kernel.Reply
+					}, o)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				const n = 64
+				begin := time.Now()
+				if _, err := a.SendBatch(ctx, make([]Message, n)); err != nil {
+					t.Fatal(err)
+				}
+				sent := time.Now()
+				for time.Since(sent) < 20*time.Millisecond {
+				}
+				waited := time.Since(sent)
+				if err := a.Activate(); err != nil {
+					t.Fatal(err)
+				}
+				replies := make([]Message, n)
+				for got := 0; got < n; {
+					k, err := a.ReceiveBatch(ctx, replies[got:])
+					if err != nil {
+						t.Fatal(err)
+					}
+					got += k
+				}
+				longest := time.Since(begin)
+				if i := a.Info(); i.Waiting.Count != n/16 || i.Waiting.P50 < waited || i.Waiting.Max > longest+time.Millisecond {
+					t.Errorf("waiting %+v, want %d messages of %v to %v", i.Waiting, n/16, waited, longest)
+				}
+				for range n { // these find the actor idle
+					if _, err := a.Ask(ctx, Message{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if i := a.Info(); i.Waiting.Count <= n/16 || i.Waiting.Sum <= 0 {
+					t.Errorf("waiting %+v after %d more messages", i.Waiting, n)
+				}
+			})
+		}
+	}
 }
 
 // Two runtimes of a device may have actors of the same names.

@@ -468,8 +468,8 @@ func quernHostPlusOneActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -585,7 +585,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -635,34 +635,34 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -673,7 +673,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -704,7 +704,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -778,32 +778,32 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -816,12 +816,12 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -835,12 +835,12 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -853,7 +853,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -877,10 +877,10 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -1087,7 +1087,7 @@ func quernRow4PlusOneActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1108,7 +1108,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -1126,7 +1127,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -1135,70 +1136,70 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t116 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
 //line send.go:30
 							t117 := int(t116) * 16
 							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t217]
+							b4 := t49.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -1271,32 +1272,32 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t119 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t119
 //line send.go:46
 							t121 := t97.To.Ring
@@ -1304,17 +1305,17 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t119+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -1328,12 +1329,12 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -1346,7 +1347,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -1370,26 +1371,26 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1412,7 +1413,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -1431,7 +1432,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -1443,19 +1444,19 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -1463,20 +1464,20 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -1529,11 +1530,11 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -1604,8 +1605,8 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -1721,7 +1722,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1771,34 +1772,34 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1809,7 +1810,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -1840,7 +1841,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -1914,32 +1915,32 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -1952,12 +1953,12 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -1971,12 +1972,12 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -1989,7 +1990,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -2013,10 +2014,10 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -2223,7 +2224,7 @@ func quernRow4TimesTwoActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2244,7 +2245,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -2262,7 +2264,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -2271,70 +2273,70 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t116 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t116 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
 //line send.go:30
 							t117 := int(t116) * 16
 							t217 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t117:t217]
+							b4 := t49.Post[t117:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -2407,32 +2409,32 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t119 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t119
 //line send.go:46
 							t121 := t97.To.Ring
@@ -2440,17 +2442,17 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t119+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -2464,12 +2466,12 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -2482,7 +2484,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -2506,26 +2508,26 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2548,7 +2550,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -2567,7 +2569,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -2579,19 +2581,19 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -2599,20 +2601,20 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -2665,11 +2667,11 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -2740,8 +2742,8 @@ func quernHostTallyActor(r *host2.Run) {
 	var last bool
 	t96 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -2867,7 +2869,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t50, t51, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2917,34 +2919,34 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -2955,7 +2957,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -2986,7 +2988,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -3060,32 +3062,32 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -3098,12 +3100,12 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -3117,12 +3119,12 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -3135,7 +3137,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -3159,10 +3161,10 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -3395,7 +3397,7 @@ func quernRow5TallyActor(r *host2.Run, t214 *Item, t36, t116 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3416,7 +3418,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t46 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t215 := source3
 				var result010 uint32
@@ -3434,7 +3437,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line look.go:38
 					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t55 := source3
 				var result011 uint32
 //line look.go:43
@@ -3443,70 +3446,70 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				} else {
 					result011 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t75 := at3
 				t85 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot3 := t422[t75:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t96:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2)
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t47 := now3
-			begin = t47
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t48 := c
-				t49 := cursor
+			t552 := !forwards
+			if !t552 {
+				t49 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result012 bool
 			block7:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t49[11])
-					count2 := uint32(t48.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t48.Post[list2+1+int(i2)]
+						to2 := t49.Post[list2+1+int(i2)]
 						t117 := uint32(to2)
 						t216 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t48.To.Box == t117 && t48.To.Actor == t216) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
 //line send.go:30
 							t118 := int(t117) * 16
 							t217 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t48.Post[t118:t217]
+							b4 := t49.Post[t118:t217]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t48.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t48.Post)
-							if t48.To.Kind == 1 {
-								room4 = len(t48.Host)
+							room4 := len(t49.Post)
+							if t49.To.Kind == 1 {
+								room4 = len(t49.Host)
 							}
-							end2 := t48.To.Ring + uint64(t48.To.Slots)*t48.To.Step
-							if end2 > uint64(room4) || t48.To.Ring > end2 {
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(room4) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t37 := t48
+//line alone.go:195
+						t37 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
@@ -3579,32 +3582,32 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket4 := ticket3
 						room6 := room5
-//line alone.go:195
+//line alone.go:196
 						if room6 == 1 {
-							t68 := int(t49[13])
-//line alone.go:196
-							t76 := int(t49[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t48.Post[t68:t76]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t68 := int(t50[13])
+//line alone.go:197
+							t76 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t49.Post[t68:t76]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result013 := t48.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result013
-							t49[12] = i2 + 1
+							result013 := t49.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i2 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:204
+//line alone.go:205
 						if room6 == 0 {
-							t97 := t48
-							t108 := t522
+							t97 := t49
+							t108 := t532
 							t1110 := ticket4
-//line alone.go:228
+//line alone.go:229
 							t120 := t1110
 //line send.go:46
 							t121 := t97.To.Ring
@@ -3612,17 +3615,17 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							t219 := t97.To.Step
 //line send.go:46
 							t38 := t97.To.Slots
-							t46 := t120
+							t47 := t120
 //line send.go:50
-							result014 := int(t121 + uint64(t46&(t38-1))*t219)
+							result014 := int(t121 + uint64(t47&(t38-1))*t219)
 //line send.go:46
 							result015 := result014
-//line alone.go:228
+//line alone.go:229
 							t39 := result015
 							t410 := uint64(t1110+1) << 32
 							slot4 := t39
 							tag3 := t410
-//line alone.go:229
+//line alone.go:230
 							if t97.To.Kind == 1 {
 								t57 := t97
 								t69 := slot4
@@ -3636,12 +3639,12 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h3[1], t77)
 								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
 								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t108); w9++ {
 									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t87 := t97
 								t98 := slot4
 								t109 := tag3
@@ -3654,7 +3657,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								kernel.StoreRelaxed(&h4[1], t109)
 								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
 								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t108); w10++ {
 									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
 								}
@@ -3678,26 +3681,26 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result012 = true
 				}
 //line alone.go:82
-				t542 = result012
+				t552 = result012
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t58 := command
-				t59 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t58 := begin - born
+				t59 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block9:
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t58[0])
+					loaded24 := host2.Load64(r, &t59[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3720,7 +3723,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								if level2 == 4 {
 									continue
 								}
-								next4 := t59[level2]
+								next4 := t60[level2]
 								t610 := level2
 								var result016 uint32
 								switch {
@@ -3739,7 +3742,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 //line alone.go:118
 								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t61[at4])
+								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
 									t99 := level2
@@ -3751,19 +3754,19 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t59[4]
-							loaded26 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded27 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t59[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -3771,20 +3774,20 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t61
+							t126 := t622
 							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t135 := t622
+								sh.Ticket = uint32(t61[8])
+								t135 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t135
 								at5 = t145
 							} else {
 //line alone.go:148
-								sh.Ticket = t59[source4]
+								sh.Ticket = t60[source4]
 								t165 := source4
 								var result017 uint32
 								switch {
@@ -3837,11 +3840,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t59[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -3913,8 +3916,8 @@ func quernHostSendActor(r *host2.Run) {
 	var last bool
 	t912 := shape.OutAt
 	t1016 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t2312 := shape.Stride
 	t2510 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -4032,7 +4035,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t50, t51, last, command, in, mail, t2312, t2510, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t51, t522, last, command, in, mail, t2312, t2510, t263)
 				}
 			}
 //line alone.go:88
@@ -4082,34 +4085,34 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4120,7 +4123,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -4151,7 +4154,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -4225,32 +4228,32 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -4263,12 +4266,12 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -4282,12 +4285,12 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -4300,7 +4303,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -4324,10 +4327,10 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -5491,7 +5494,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2312, t2510, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2312, t2510, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5512,7 +5515,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t251 := source3
 				var result038 uint32
@@ -5530,7 +5534,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 //line look.go:38
 					result038 = shape.Slots + (t251-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t513 := source3
 				var result039 uint32
 //line look.go:43
@@ -5539,70 +5543,70 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				} else {
 					result039 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result038 + sh.Ticket&(result039-1)) * shape.OutStep
 				t76 := at3
 				t817 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot7 := t422[t76:t817]
 				tag6 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t912:t1016]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
 				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
-				kernel.StoreRelaxed(&slot7[2], tag6)
+				kernel.StoreRelaxed(&slot7[2], tag6|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot7[3+w7], tag6|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t482 := now3
+			begin = t482
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t482 := c
-				t492 := cursor
+			t552 := !forwards
+			if !t552 {
+				t492 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result040 bool
 			block11:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t492[11])
-					count2 := uint32(t482.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						to2 := t482.Post[list2+1+int(i4)]
+						to2 := t492.Post[list2+1+int(i4)]
 						t199 := uint32(to2)
 						t253 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t199 && t482.To.Actor == t253) {
+						if !(t492.To.Box == t199 && t492.To.Actor == t253) {
 //line send.go:30
 							t1100 := int(t199) * 16
 							t254 := (int(t199) + 1) * 16
 //line send.go:30
-							b16 := t482.Post[t1100:t254]
+							b16 := t492.Post[t1100:t254]
 							loaded55 := host2.Load64(r, &b16[0])
 //line send.go:31
 							loaded56 := host2.Load64(r, &b16[8])
 							loaded57 := host2.Load64(r, &b16[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t199, Actor: t253, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
+							t492.To = actor.Target{Box: t199, Actor: t253, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
 //line send.go:33
-							room16 := len(t482.Post)
-							if t482.To.Kind == 1 {
-								room16 = len(t482.Host)
+							room16 := len(t492.Post)
+							if t492.To.Kind == 1 {
+								room16 = len(t492.Host)
 							}
-							end6 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
-							if end6 > uint64(room16) || t482.To.Ring > end6 {
+							end6 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end6 > uint64(room16) || t492.To.Ring > end6 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t324 := t482
+//line alone.go:195
+						t324 := t492
 						var ticket11 uint32
 						var room17 uint32
 					block12:
@@ -5675,32 +5679,32 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket12 := ticket11
 						room18 := room17
-//line alone.go:195
+//line alone.go:196
 						if room18 == 1 {
-							t620 := int(t492[13])
-//line alone.go:196
-							t77 := int(t492[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t482.Post[t620:t77]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t620 := int(t50[13])
+//line alone.go:197
+							t77 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t492.Post[t620:t77]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result041 := t482.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result041
-							t492[12] = i4 + 1
+							result041 := t492.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result041
+							t50[12] = i4 + 1
 							result040 = false
 							break block11
 						}
-//line alone.go:204
+//line alone.go:205
 						if room18 == 0 {
-							t913 := t482
-							t1018 := t522
+							t913 := t492
+							t1018 := t532
 							t1116 := ticket12
-//line alone.go:228
+//line alone.go:229
 							t1102 := t1116
 //line send.go:46
 							t1103 := t913.To.Ring
@@ -5713,12 +5717,12 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							result042 := int(t1103 + uint64(t414&(t325-1))*t256)
 //line send.go:46
 							result043 := result042
-//line alone.go:228
+//line alone.go:229
 							t326 := result043
 							t415 := uint64(t1116+1) << 32
 							slot8 := t326
 							tag7 := t415
-//line alone.go:229
+//line alone.go:230
 							if t913.To.Kind == 1 {
 								t515 := t913
 								t621 := slot8
@@ -5732,12 +5736,12 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								kernel.StoreRelaxed(&h11[1], t78)
 								kernel.StoreRelaxed(&h11[2], t78|uint64(t515.Words[t515.At+2]))
 								kernel.StoreRelaxed(&h11[3], t78|uint64(t515.Words[t515.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t1018); w9++ {
 									kernel.StoreRelaxed(&t913.Host[slot8+4+w9], tag7|uint64(t1018[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t819 := t913
 								t914 := slot8
 								t1019 := tag7
@@ -5750,7 +5754,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								kernel.StoreRelaxed(&h12[1], t1019)
 								kernel.StoreRelaxed(&h12[2], t1019|uint64(t819.Words[t819.At+2]))
 								kernel.StoreRelaxed(&h12[3], t1019|uint64(t819.Words[t819.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t1018); w10++ {
 									kernel.StoreRelaxed(&t913.Post[slot8+4+w10], tag7|uint64(t1018[w10]))
 								}
@@ -5774,26 +5778,26 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result040 = true
 				}
 //line alone.go:82
-				t542 = result040
+				t552 = result040
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t592 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t592 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block13:
 				switch {
 				default:
 //line alone.go:103
-					loaded64 := host2.Load64(r, &t582[0])
+					loaded64 := host2.Load64(r, &t592[0])
 					ordered2 := loaded64
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5816,7 +5820,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								if level2 == 4 {
 									continue
 								}
-								next4 := t592[level2]
+								next4 := t60[level2]
 								t623 := level2
 								var result044 uint32
 								switch {
@@ -5835,7 +5839,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 //line alone.go:118
 								at4 := (result044 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded65 := host2.Load64(r, &t61[at4])
+								loaded65 := host2.Load64(r, &t622[at4])
 								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
 									t915 := level2
@@ -5847,19 +5851,19 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t592[4]
-							loaded66 := host2.Load64(r, &t61[next5&(shape.Slots-1)*shape.InStep])
+							next5 := t60[4]
+							loaded66 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded66>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next6 := uint32(t60[8])
-								loaded67 := host2.Load64(r, &t622[next6&(slots3-1)*shape.InStep])
+								next6 := uint32(t61[8])
+								loaded67 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded67>>32) == next6+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -5867,20 +5871,20 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1214 := t61
+							t1214 := t622
 							ring2 := t1214
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t1316 := t622
+								sh.Ticket = uint32(t61[8])
+								t1316 := t632
 //line alone.go:146
-								t1416 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t1416 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t1316
 								at5 = t1416
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t60[source4]
 								t1613 := source4
 								var result045 uint32
 								switch {
@@ -5933,11 +5937,11 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
@@ -6013,8 +6017,8 @@ func quernHostWorkActor(r *host2.Run) {
 	var last bool
 	t98 := shape.OutAt
 	t109 := shape.OutAt + shape.Out - 3
-	t50 := shape.OutAt
-	t51 := shape.OutAt + shape.Out - 3
+	t51 := shape.OutAt
+	t522 := shape.OutAt + shape.Out - 3
 	t2310 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
@@ -6185,7 +6189,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t50, t51, last, command, in, mail, t2310, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t51, t522, last, command, in, mail, t2310, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6235,34 +6239,34 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			t21 := cursor
 //line alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:213
+//line alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:214
+//line alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:217
+//line alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:217
+//line alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:221
+//line alone.go:222
 				_ = t42[3]
-//line alone.go:221
+//line alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:221
+//line alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:221
+//line alone.go:222
 				t32[2] = t52
-//line alone.go:221
+//line alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -6273,7 +6277,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:189
+//line alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
@@ -6304,7 +6308,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						t33 := t72
 						var ticket uint32
 						var room2 uint32
@@ -6378,32 +6382,32 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket2 := ticket
 						room3 := room2
-//line alone.go:195
+//line alone.go:196
 						if room3 == 1 {
 							t64 := int(t82[13])
-//line alone.go:196
+//line alone.go:197
 							t73 := int(t82[13]) + len(t92) + 1
-//line alone.go:196
+//line alone.go:197
 							saved2 := t72.Post[t64:t73]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:200
+//line alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:204
+//line alone.go:205
 						if room3 == 0 {
 							t93 := t72
 							t104 := t92
 							t112 := ticket2
-//line alone.go:228
+//line alone.go:229
 							t19 := t112
 //line send.go:46
 							t110 := t93.To.Ring
@@ -6416,12 +6420,12 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							result04 := int(t110 + uint64(t43&(t34-1))*t29)
 //line send.go:46
 							result05 := result04
-//line alone.go:228
+//line alone.go:229
 							t35 := result05
 							t44 := uint64(t112+1) << 32
 							slot := t35
 							tag := t44
-//line alone.go:229
+//line alone.go:230
 							if t93.To.Kind == 1 {
 								t54 := t93
 								t65 := slot
@@ -6435,12 +6439,12 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h[1], t74)
 								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
 								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w3 := 0; w3 < len(t104); w3++ {
 									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t84 := t93
 								t94 := slot
 								t105 := tag
@@ -6453,7 +6457,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								kernel.StoreRelaxed(&h2[1], t105)
 								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
 								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w4 := 0; w4 < len(t104); w4++ {
 									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
 								}
@@ -6477,10 +6481,10 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result02 = true
 				}
-//line alone.go:223
+//line alone.go:224
 				result0 = result02
 			}
 //line alone.go:42
@@ -7210,7 +7214,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t50, t51 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -7231,7 +7235,8 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-//line alone.go:173
+				t462 := uint32(min(begin-born, 4294967295))
+//line alone.go:174
 				source3 := sh.Missing[0]
 				t230 := source3
 				var result015 uint32
@@ -7249,7 +7254,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line look.go:38
 					result015 = shape.Slots + (t230-1)*shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				t58 := source3
 				var result016 uint32
 //line look.go:43
@@ -7258,70 +7263,70 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				} else {
 					result016 = shape.SideSlots
 				}
-//line alone.go:174
+//line alone.go:175
 				at3 := (result015 + sh.Ticket&(result016-1)) * shape.OutStep
 				t77 := at3
 				t88 := at3 + shape.Out
-//line alone.go:175
+//line alone.go:176
 				slot4 := t422[t77:t88]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t98:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
-				kernel.StoreRelaxed(&slot4[2], tag3)
+				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
 				for w7 := 0; w7 < len(reply2); w7++ {
 					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t472 := now3
-			begin = t472
+			t482 := now3
+			begin = t482
 //line alone.go:81
 			sh.Missing[0] = 9
-			t542 := !forwards
-			if !t542 {
-				t482 := c
-				t492 := cursor
+			t552 := !forwards
+			if !t552 {
+				t492 := c
+				t50 := cursor
 //line alone.go:82
-				t522 := words[t50:t51]
+				t532 := words[t51:t522]
 				var result017 bool
 			block8:
 				switch {
 				default:
-//line alone.go:189
-					list2 := int(t492[11])
-					count2 := uint32(t482.Post[list2])
+//line alone.go:190
+					list2 := int(t50[11])
+					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
-						to2 := t482.Post[list2+1+int(i4)]
+						to2 := t492.Post[list2+1+int(i4)]
 						t139 := uint32(to2)
 						t231 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t482.To.Box == t139 && t482.To.Actor == t231) {
+						if !(t492.To.Box == t139 && t492.To.Actor == t231) {
 //line send.go:30
 							t140 := int(t139) * 16
 							t234 := (int(t139) + 1) * 16
 //line send.go:30
-							b7 := t482.Post[t140:t234]
+							b7 := t492.Post[t140:t234]
 							loaded38 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded39 := host2.Load64(r, &b7[8])
 							loaded40 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t482.To = actor.Target{Box: t139, Actor: t231, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
+							t492.To = actor.Target{Box: t139, Actor: t231, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
 //line send.go:33
-							room7 := len(t482.Post)
-							if t482.To.Kind == 1 {
-								room7 = len(t482.Host)
+							room7 := len(t492.Post)
+							if t492.To.Kind == 1 {
+								room7 = len(t492.Host)
 							}
-							end3 := t482.To.Ring + uint64(t482.To.Slots)*t482.To.Step
-							if end3 > uint64(room7) || t482.To.Ring > end3 {
+							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end3 > uint64(room7) || t492.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line alone.go:194
-						t316 := t482
+//line alone.go:195
+						t316 := t492
 						var ticket5 uint32
 						var room8 uint32
 					block9:
@@ -7394,32 +7399,32 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								}
 							}
 						}
-//line alone.go:194
+//line alone.go:195
 						ticket6 := ticket5
 						room9 := room8
-//line alone.go:195
+//line alone.go:196
 						if room9 == 1 {
-							t612 := int(t492[13])
-//line alone.go:196
-							t78 := int(t492[13]) + len(t522) + 1
-//line alone.go:196
-							saved3 := t482.Post[t612:t78]
-							for w8 := 0; w8 < len(t522); w8++ {
-								saved3[w8] = uint64(t522[w8])
+							t612 := int(t50[13])
+//line alone.go:197
+							t78 := int(t50[13]) + len(t532) + 1
+//line alone.go:197
+							saved3 := t492.Post[t612:t78]
+							for w8 := 0; w8 < len(t532); w8++ {
+								saved3[w8] = uint64(t532[w8])
 							}
-							result018 := t482.Correlation()
-//line alone.go:200
-							saved3[len(t522)] = result018
-							t492[12] = i4 + 1
+							result018 := t492.Correlation()
+//line alone.go:201
+							saved3[len(t532)] = result018
+							t50[12] = i4 + 1
 							result017 = false
 							break block8
 						}
-//line alone.go:204
+//line alone.go:205
 						if room9 == 0 {
-							t99 := t482
-							t1011 := t522
+							t99 := t492
+							t1011 := t532
 							t1112 := ticket6
-//line alone.go:228
+//line alone.go:229
 							t148 := t1112
 //line send.go:46
 							t149 := t99.To.Ring
@@ -7432,12 +7437,12 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							result019 := int(t149 + uint64(t410&(t317-1))*t236)
 //line send.go:46
 							result020 := result019
-//line alone.go:228
+//line alone.go:229
 							t318 := result020
 							t411 := uint64(t1112+1) << 32
 							slot5 := t318
 							tag4 := t411
-//line alone.go:229
+//line alone.go:230
 							if t99.To.Kind == 1 {
 								t510 := t99
 								t613 := slot5
@@ -7451,12 +7456,12 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								kernel.StoreRelaxed(&h5[1], t79)
 								kernel.StoreRelaxed(&h5[2], t79|uint64(t510.Words[t510.At+2]))
 								kernel.StoreRelaxed(&h5[3], t79|uint64(t510.Words[t510.At+3]))
-//line alone.go:231
+//line alone.go:232
 								for w9 := 0; w9 < len(t1011); w9++ {
 									kernel.StoreRelaxed(&t99.Host[slot5+4+w9], tag4|uint64(t1011[w9]))
 								}
 							} else {
-//line alone.go:236
+//line alone.go:237
 								t810 := t99
 								t910 := slot5
 								t1012 := tag4
@@ -7469,7 +7474,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								kernel.StoreRelaxed(&h6[1], t1012)
 								kernel.StoreRelaxed(&h6[2], t1012|uint64(t810.Words[t810.At+2]))
 								kernel.StoreRelaxed(&h6[3], t1012|uint64(t810.Words[t810.At+3]))
-//line alone.go:237
+//line alone.go:238
 								for w10 := 0; w10 < len(t1011); w10++ {
 									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
 								}
@@ -7493,26 +7498,26 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							}
 						}
 					}
-//line alone.go:208
+//line alone.go:209
 					result017 = true
 				}
 //line alone.go:82
-				t542 = result017
+				t552 = result017
 			}
-			whole := t542
+			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t572 := begin - born
-				t582 := command
-				t592 := cursor
-				t60 := box
-				t61 := in
-				t622 := mail
+				t582 := begin - born
+				t592 := command
+				t60 := cursor
+				t61 := box
+				t622 := in
+				t632 := mail
 			block10:
 				switch {
 				default:
 //line alone.go:103
-					loaded47 := host2.Load64(r, &t582[0])
+					loaded47 := host2.Load64(r, &t592[0])
 					ordered2 := loaded47
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -7535,7 +7540,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								if level2 == 4 {
 									continue
 								}
-								next5 := t592[level2]
+								next5 := t60[level2]
 								t614 := level2
 								var result021 uint32
 								switch {
@@ -7554,7 +7559,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								}
 //line alone.go:118
 								at4 := (result021 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded48 := host2.Load64(r, &t61[at4])
+								loaded48 := host2.Load64(r, &t622[at4])
 								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
 									t911 := level2
@@ -7566,19 +7571,19 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next6 := t592[4]
-							loaded49 := host2.Load64(r, &t61[next6&(shape.Slots-1)*shape.InStep])
+							next6 := t60[4]
+							loaded49 := host2.Load64(r, &t622[next6&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded49>>32) == next6+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t60[11])
+							slots3 := uint32(t61[11])
 							if slots3 != 0 {
 //line alone.go:130
-								next7 := uint32(t60[8])
-								loaded50 := host2.Load64(r, &t622[next7&(slots3-1)*shape.InStep])
+								next7 := uint32(t61[8])
+								loaded50 := host2.Load64(r, &t632[next7&(slots3-1)*shape.InStep])
 								posted2 = uint32(loaded50>>32) == next7+1
 							}
-							if posted2 && !(middle2 && t592[8] == 8) {
+							if posted2 && !(middle2 && t60[8] == 8) {
 								source4 = 8
 							} else if middle2 {
 								source4 = 4
@@ -7586,20 +7591,20 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t61
+							t1210 := t622
 							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
-								sh.Ticket = uint32(t60[8])
-								t1311 := t622
+								sh.Ticket = uint32(t61[8])
+								t1311 := t632
 //line alone.go:146
-								t1410 := sh.Ticket & (uint32(t60[11]) - 1) * shape.InStep
+								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring2 = t1311
 								at5 = t1410
 							} else {
 //line alone.go:148
-								sh.Ticket = t592[source4]
+								sh.Ticket = t60[source4]
 								t167 := source4
 								var result022 uint32
 								switch {
@@ -7652,11 +7657,11 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t572)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
-							t592[8] = source4
+							t60[8] = source4
 						}
 					}
 				}
