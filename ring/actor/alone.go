@@ -226,17 +226,10 @@ func relaySaved(c *Context, cursor, reply []uint32) bool {
 
 // deliver writes a message into the slot of a ticket of the target.
 func deliver(c *Context, words []uint32, ticket uint32) {
-	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
-	if c.To.Kind == HostBox {
-		headToHost(c, slot, tag)
-		for w := range words {
-			kernel.StoreRelaxed(&c.Host[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
-		}
-		return
-	}
-	head(c, slot, tag)
+	memory, slot, tag := c.memory(), c.slot(ticket), uint64(ticket+1)<<32
+	head(c, memory, slot, tag)
 	for w := range words {
-		kernel.StoreRelaxed(&c.Post[slot+InHeader+w], tag|uint64(words[w]))
+		kernel.StoreRelaxed(&memory[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
 	}
 	wake(c)
 }

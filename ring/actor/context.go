@@ -48,6 +48,8 @@ func Self[M any](c *Context) Ref[M] { return Ref[M]{c.Mailbox, c.ID} }
 // mailbox counts these.
 // Send does not wait. Each thread that calls it sends a message of its own; those of
 // one thread arrive in their order.
+//
+//quern:unchecked
 func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	if to.Mailbox == 0 {
 		return false
@@ -57,14 +59,9 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	if room != roomTaken {
 		return false
 	}
-	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
-	if c.To.Kind == HostBox {
-		headToHost(c, slot, tag)
-		kernel.PutWords(c.Host, slot+InHeader, tag, msg, kernel.SystemScope)
-		return true
-	}
-	head(c, slot, tag)
-	kernel.PutWords(c.Post, slot+InHeader, tag, msg, kernel.DeviceScope)
+	memory, slot, tag := c.memory(), c.slot(ticket), uint64(ticket+1)<<32
+	head(c, memory, slot, tag)
+	kernel.PutWords(memory, slot+InHeader, tag, msg, kernel.SystemScope)
 	wake(c)
 	return true
 }

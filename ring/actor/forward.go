@@ -52,20 +52,15 @@ func put(t kernel.Thread, sync func(kernel.Thread), c *Context, post []uint64, w
 	b := post[int(box)*BoxWords : (int(box)+1)*BoxWords]
 	slot, tag := slotIn(b[BoxRing], b[BoxStep], uint32(b[BoxSlots]), ticket), uint64(ticket+1)<<32
 	first := t.ThreadIdx.X == 0
+	memory := post
 	if b[BoxKind] == HostBox {
-		if first {
-			headToHost(c, slot, tag)
-		}
-		for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
-			kernel.StoreRelaxed(&c.Host[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
-		}
-		return
+		memory = c.Host
 	}
 	if first {
-		head(c, slot, tag)
+		head(c, memory, slot, tag)
 	}
 	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
-		kernel.StoreRelaxed(&post[slot+InHeader+w], tag|uint64(words[w]))
+		kernel.StoreRelaxed(&memory[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
 	}
 	if wakes != 0 {
 		kernel.Fence(kernel.SystemScope)

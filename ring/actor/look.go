@@ -98,6 +98,25 @@ func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, wor
 	return v, left, alone
 }
 
+// glance looks until a message of an actor is there, of which each thread has a word, but
+// less than tries times, and returns how many of these are left, 0 if it is not there.
+// Such messages have no deadlines.
+//
+//quern:unchecked
+func glance(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
+	all := uint32(1<<t.BlockDim.X - 1)
+	for left = tries; ; {
+		v = kernel.LoadRelaxed(word)
+		if kernel.Ballot(t, uint32(v>>32) == want) == all {
+			break
+		}
+		if left--; left == 0 {
+			break
+		}
+	}
+	return v, left
+}
+
 // watches returns source if the loop, which is at another one, is to look whether
 // it has messages, else Post+1.
 func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {
@@ -138,4 +157,54 @@ func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slot
 		kernel.AsyncCopy(t, &raw[i], (*[2]uint64)(ring[2*from:]))
 	}
 	kernel.AsyncCommit(t)
+}
+
+// unpack puts the messages of fetched slots where the handler finds them, or notes the
+// first that has not arrived. A thread has one word of several messages; some do what
+// others do where these do not come out even.
+//
+//quern:unchecked
+func unpack(t kernel.Thread, s Shape, sh *Status, raw [][2]uint64, words []uint32, next, look, burst uint32) {
+	threads, thread := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X)
+	first, turn := uint32(uint64(thread)*uint64(s.Reciprocal)>>32), uint32(1) // slot, and messages at a time
+	w := thread - first*s.In
+	if s.In <= threads {
+		turn = uint32(uint64(threads) * uint64(s.Reciprocal) >> 32)
+		if first == turn {
+			first = 0
+		}
+	} else {
+		first, w = 0, thread
+	}
+	missing, date, end := uint32(untouched), uint32(0), burst-1
+	for ; w < s.In; w += threads {
+		for slot := first; slot < burst; slot += 4 * turn {
+			s1, s2, s3 := min(slot+turn, end), min(slot+2*turn, end), min(slot+3*turn, end)
+			a0, a1, a2, a3 := slot*s.InStep+w, s1*s.InStep+w, s2*s.InStep+w, s3*s.InStep+w
+			v0, v1, v2, v3 := raw[a0/2][a0%2], raw[a1/2][a1%2], raw[a2/2][a2%2], raw[a3/2][a3%2]
+			words[slot*s.Stride+w], words[s1*s.Stride+w], words[s2*s.Stride+w], words[s3*s.Stride+w] = uint32(v0), uint32(v1), uint32(v2), uint32(v3)
+			tag := next + 1
+			if uint32(v3>>32) != tag+s3 {
+				missing = min(missing, s3)
+			}
+			if uint32(v2>>32) != tag+s2 {
+				missing = min(missing, s2)
+			}
+			if uint32(v1>>32) != tag+s1 {
+				missing = min(missing, s1)
+			}
+			if uint32(v0>>32) != tag+slot {
+				missing = min(missing, slot)
+			}
+			if w == Deadline {
+				date |= uint32(v0) | uint32(v1) | uint32(v2) | uint32(v3)
+			}
+		}
+	}
+	if missing != untouched {
+		kernel.AtomicMin(&sh.Missing[look], missing, kernel.BlockScope)
+	}
+	if date != 0 {
+		kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
+	}
 }

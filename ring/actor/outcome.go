@@ -17,10 +17,11 @@ func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads ui
 
 func finishInWarp(kernel.Thread, *Status, uint32, uint32) {}
 
-func repliedInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) bool {
-	all, with := uint32(1<<t.BlockDim.X-1), kernel.Ballot(t, outcome == uint32(kernel.Reply))
-	return with == all || with&1 != 0 && kernel.Ballot(t, true) == all
+func repliedInWarp(t kernel.Thread, outcome, wanted uint32) bool {
+	return kernel.Ballot(t, outcome == wanted) == uint32(1<<t.BlockDim.X-1)
 }
+
+func repliedInBlock(kernel.Thread, uint32, uint32) bool { return false }
 
 func agreeInWarp(t kernel.Thread, _ *Status, outcome, _ uint32) (result uint32, whole bool) {
 	whole = kernel.Ballot(t, true) == uint32(1<<t.BlockDim.X-1)
@@ -34,12 +35,6 @@ func finishInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) {
 		sh.Outcome[turn] = outcome
 	}
 	kernel.AtomicAdd(&sh.Finished[turn], 1, kernel.BlockScope)
-}
-
-//quern:unchecked
-func repliedInBlock(t kernel.Thread, sh *Status, outcome, calls uint32) bool {
-	result, whole := agreeInBlock(t, sh, outcome, calls)
-	return whole && result == uint32(kernel.Reply)
 }
 
 //quern:unchecked

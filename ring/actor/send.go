@@ -57,26 +57,14 @@ func slotIn(ring, step uint64, slots, ticket uint32) int {
 func reserve(c *Context) (ticket, room uint32) {
 	box := int(c.To.Box)
 	b := c.Post[box*BoxWords : (box+1)*BoxWords]
-	if c.To.Owner != c.To.Actor {
-		c.To.Owner = uint32(kernel.LoadRelaxed(&b[BoxOwner]))
-	}
-	if c.To.Owner != c.To.Actor {
-		kernel.AtomicAdd(&b[BoxRefused], 1)
-		return 0, roomClosed
-	}
-	owner := uint32(kernel.LoadRelaxed(&b[BoxOwner])) // comes while the ticket does
 	for {
-		if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
-			c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), kernel.LoadRelaxed(&b[BoxHead])
-			if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots && c.To.Kind == HostBox {
-				c.To.Head = kernel.LoadRelaxed(&c.Host[b[BoxBell]+1], kernel.SystemScope)
-				kernel.StoreRelaxed(&b[BoxHead], c.To.Head)
-			}
-			if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+		if c.To.Owner != c.To.Actor || uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+			if room = survey(c, b); room != roomTaken {
 				kernel.AtomicAdd(&b[BoxRefused], 1)
-				return 0, roomFull
+				return 0, room
 			}
 		}
+		owner := uint32(kernel.LoadRelaxed(&b[BoxOwner])) // comes while the ticket does
 		// The receiver has read a slot before it advances the head: it has used what
 		// it read. So the sender may write without a fence.
 		tail := kernel.AtomicCompareAndSwap(&b[BoxTail], c.To.Tail, c.To.Tail+1)
@@ -88,22 +76,40 @@ func reserve(c *Context) (ticket, room uint32) {
 	}
 }
 
+// survey looks at the target's mailbox, whether it takes messages, and has a free slot.
+//
+//quern:unchecked
+func survey(c *Context, b []uint64) (room uint32) {
+	c.To.Owner = uint32(kernel.LoadRelaxed(&b[BoxOwner]))
+	if c.To.Owner != c.To.Actor {
+		return roomClosed
+	}
+	c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), kernel.LoadRelaxed(&b[BoxHead])
+	if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots && c.To.Kind == HostBox {
+		c.To.Head = kernel.LoadRelaxed(&c.Host[b[BoxBell]+1], kernel.SystemScope)
+		kernel.StoreRelaxed(&b[BoxHead], c.To.Head)
+	}
+	if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+		return roomFull
+	}
+	return roomTaken
+}
+
+// memory is where the target's slots are.
+//
+//quern:unchecked
+func (c *Context) memory() []uint64 {
+	if c.To.Kind == HostBox {
+		return c.Host
+	}
+	return c.Post
+}
+
 // head writes the header of a message that the actor sends.
 //
 //quern:unchecked
-func head(c *Context, slot int, tag uint64) {
-	h := c.Post[slot : slot+InHeader]
-	kernel.StoreRelaxed(&h[Urgency], tag|uint64(c.ID<<priorityBits|defaultPriority))
-	kernel.StoreRelaxed(&h[Deadline], tag)
-	kernel.StoreRelaxed(&h[CorrelationLow], tag|uint64(c.Words[c.At+CorrelationLow]))
-	kernel.StoreRelaxed(&h[CorrelationHigh], tag|uint64(c.Words[c.At+CorrelationHigh]))
-}
-
-// headToHost is head for a host actor's mailbox.
-//
-//quern:unchecked
-func headToHost(c *Context, slot int, tag uint64) {
-	h := c.Host[slot : slot+InHeader]
+func head(c *Context, memory []uint64, slot int, tag uint64) {
+	h := memory[slot : slot+InHeader]
 	kernel.StoreRelaxed(&h[Urgency], tag|uint64(c.ID<<priorityBits|defaultPriority), kernel.SystemScope)
 	kernel.StoreRelaxed(&h[Deadline], tag, kernel.SystemScope)
 	kernel.StoreRelaxed(&h[CorrelationLow], tag|uint64(c.Words[c.At+CorrelationLow]), kernel.SystemScope)
@@ -114,7 +120,7 @@ func headToHost(c *Context, slot int, tag uint64) {
 //
 //quern:unchecked
 func wake(c *Context) {
-	if c.Wakes == 0 {
+	if c.Wakes == 0 || c.To.Kind == HostBox {
 		return
 	}
 	// Either the receiver sees the message in its last look, or the sender sees that

@@ -29,6 +29,9 @@ const agedAfter = 64
 // looks for several.
 const mostNeeded = 256
 
+// outcomeOfNone is no handler's.
+const outcomeOfNone = 1<<32 - 1
+
 // untouched is a number of messages that is never reached.
 const untouched = 1<<32 - 1
 
@@ -61,7 +64,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.Sync, seeInBlock, finishInBlock, repliedInBlock, agreeInBlock)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, false, kernel.Thread.Sync, seeInBlock, finishInBlock, repliedInBlock, agreeInBlock)
 	}
 }
 
@@ -72,21 +75,27 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, kernel.Thread.SyncWarp, seeInWarp, finishInWarp, repliedInWarp, agreeInWarp)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, true, kernel.Thread.SyncWarp, seeInWarp, finishInWarp, repliedInWarp, agreeInWarp)
 	}
 }
 
 // serve is Serve. Threads wait for each other, and for what they have written to
 // shared memory, by sync. see looks for a message, and for anything else that there is
-// to do. A thread that has returned from the handler tells by finish, and waits. Then
-// replied reports whether all have returned, and the first with a reply; if not, agree
+// to do; where threads are swift, they also glance at the mailbox alone. A thread that has
+// returned from the handler tells by finish, and waits. Then replied reports whether all
+// have returned with the outcome that is wanted, if that is quick to know; else agree
 // returns the outcome of the first, and whether none has stopped in it.
+//
+// Three loops are in each other. The innermost one has the handler and what nearly
+// every message needs; since the device fetches instructions far ahead, but not across
+// jumps, what a message seldom needs is outside of it: outcomes other than replies in
+// the middle one, and looks at everything in the outer one.
 //
 //quern:unchecked
 func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
-	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status,
+	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status, swift bool,
 	sync func(kernel.Thread), see func(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
-	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, sh *Status, outcome, calls uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
+	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, outcome, wanted uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
 	raw := kernel.Dynamic[[2]uint64](t)[s.RawAt:]
@@ -145,6 +154,33 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			leaving = Asked
 		}
 	}
+	// Each thread has one word of a message, or none, and no other work in a look.
+	apart := s.In+Post+2 <= threads
+	word := min(thread, s.In-1) // that it looks at in a glance
+	// Most replies are one store by each thread, of a word of the slot: one that the
+	// handler has written, or one of the header, for which it reads a 0 instead. Threads
+	// that are too many do what another does.
+	lean, wanted := routes == 0 && s.Out <= threads && s.Messages == 0, uint32(outcomeOfNone)
+	if lean {
+		wanted = uint32(kernel.Reply)
+	}
+	mine := min(thread, s.Out-1)
+	ofReply, ofTook, ofWaited := uint32(0), uint32(0), uint32(0)
+	written := mine
+	switch mine {
+	case Outcome:
+		ofReply = uint32(kernel.Reply)
+	case Cycles:
+		ofTook = 1<<32 - 1
+	case Waited:
+		ofWaited = 1<<32 - 1
+	}
+	if mine < OutHeader {
+		written = OutHeader - 1
+	}
+	sink, sinkStep, sinkAt, ofPost := answers, s.OutStep, mine, uint32(0) // where outcomes go: to the host, or the head of the mailbox
+	own := states[me : me+1]
+
 	source, next, burst := uint32(Levels+1), uint32(0), uint32(1) // no source yet
 	to := rank(MiddleLevel) + 1
 	in, out, mask := mailboxes, answers, uint32(0)
@@ -163,359 +199,383 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			fetched = false
 			if source == Post {
 				in, mask, next = mail, mailSlots-1, mailNext
+				sink, sinkStep, sinkAt, ofPost = box, 0, BoxHead, 1<<32-1
 			} else {
 				from, n := ringAt(s, source), slotsOf(s, source)
 				in, out = mailboxes[from*s.InStep:(from+n)*s.InStep], answers[from*s.OutStep:(from+n)*s.OutStep]
 				mask, next = n-1, cursor[source]
+				sink, sinkStep, sinkAt, ofPost = out, s.OutStep, mine, 0
 			}
 			if first {
 				cursor[AtSource] = source
 			}
 			sync(t)
 		}
-		far := source != Post || s.Leaves != 0 || nears >= near
-		tries := uint32(1)
-		switch {
-		case s.Leaves != 0:
-		case !far:
-			tries = near - nears
-		case source != Post:
-			tries = looks
+		granted := uint32(0) // glances before a look at the host's memory
+		if swift && source == Post && burst == 1 && apart && !again && s.Leaves == 0 && nears < near {
+			granted = near - nears
 		}
-		// One thread looks at the host's command, one at each other source, counted
-		// from the last thread, and the first ones at the words of a message.
-		role, want, head := uint32(onlooker), next+1, uint32(0)
-		watched := uint32(Post + 1) // no source
-		if far && last > 0 && last <= Post+1 {
-			watched = watches(last-1, source, sides, mailSlots)
-		}
-		from, at := in, int((next&mask)*s.InStep)
-		switch {
-		case far && last == 0:
-			role, want = listener, hint
-			from, at = command, Command
-		case watched == Post:
-			role, head = watcher, mailNext
-			from, at = mail, int((head&(mailSlots-1))*s.InStep)
-		case watched < Levels:
-			role, head = watcher, cursor[watched]
-			from, at = mailboxes, int((ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep)
-		case thread < s.In && burst == 1:
-			role = reader
-			at += int(thread)
-		}
-		if role == watcher {
-			want = head + 1
-		}
-		apart := s.In+Post+2 <= threads // no thread has two of these to look at
-		quick := false
-		if burst == 1 && apart {
-			v, left, alone := see(t, far, from, at, role, want, s.In, tries, leave)
-			tries -= left
-			quick = alone && !again
+		fresh, dated := uint32(0), false
+		if granted == 0 {
+			far := source != Post || s.Leaves != 0 || nears >= near
+			tries := uint32(1)
 			switch {
-			case quick:
-				if role == reader {
-					words[thread] = uint32(v)
-				}
-			case role == listener:
-				sh.Asked[look], sh.Hint[look] = uint32(v), uint32(v>>32)
-			case role == reader:
-				keep(s.Stride, sh, words, v, next, look, 0, thread)
-			case role == watcher && uint32(v>>32) == want:
-				found(sh, look, source, watched)
+			case s.Leaves != 0:
+			case !far:
+				tries = near - nears
+			case source != Post:
+				tries = looks
 			}
-		} else {
-			tries = 1
-			glance := uint64(0)
-			if role >= listener {
-				glance = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+			// One thread looks at the host's command, one at each other source, counted
+			// from the last thread, and the first ones at the words of a message.
+			role, want, head := uint32(onlooker), next+1, uint32(0)
+			watched := uint32(Post + 1) // no source
+			if far && last > 0 && last <= Post+1 {
+				watched = watches(last-1, source, sides, mailSlots)
 			}
-			if !fetched {
-				fetch(t, s, in, raw, next&mask, mask+1, burst)
-			}
-			kernel.AsyncWait(t, 0)
-			sync(t)
-			missing, date := uint32(untouched), false
-			for i := thread; i < burst*s.In; i += threads {
-				slot := uint32(uint64(i) * uint64(s.Reciprocal) >> 32)
-				w := i - slot*s.In
-				at := slot*s.InStep + w
-				v := raw[at/2][at%2]
-				words[slot*s.Stride+w] = uint32(v)
-				if uint32(v>>32) != next+slot+1 {
-					missing = min(missing, slot)
-				}
-				date = date || w == Deadline && uint32(v) != 0
-			}
-			if missing != untouched {
-				kernel.AtomicMin(&sh.Missing[look], missing, kernel.BlockScope)
-			}
-			if date {
-				kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
-			}
+			from, at := in, int((next&mask)*s.InStep)
 			switch {
-			case role == listener:
-				sh.Asked[look], sh.Hint[look] = uint32(glance), uint32(glance>>32)
-			case role == watcher && uint32(glance>>32) == want:
-				found(sh, look, source, watched)
+			case far && last == 0:
+				role, want = listener, hint
+				from, at = command, Command
+			case watched == Post:
+				role, head = watcher, mailNext
+				from, at = mail, int((head&(mailSlots-1))*s.InStep)
+			case watched < Levels:
+				role, head = watcher, cursor[watched]
+				from, at = mailboxes, int((ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep)
+			case thread < s.In && burst == 1:
+				role = reader
+				at += int(thread)
 			}
-		}
-		if far && threads <= Post+1 {
-			// Threads are too few for one source each.
-			for other := threads - 1 + last; other <= Post; other += threads {
-				if other := watches(other, source, sides, mailSlots); other == Post {
-					if uint32(kernel.LoadRelaxed(&mail[(mailNext&(mailSlots-1))*s.InStep])>>32) == mailNext+1 {
-						found(sh, look, source, other)
+			if role == watcher {
+				want = head + 1
+			}
+			quick := false
+			if burst == 1 && apart {
+				v, left, alone := see(t, far, from, at, role, want, s.In, tries, leave)
+				tries -= left
+				quick = alone && !again
+				switch {
+				case quick:
+					if role == reader {
+						words[thread] = uint32(v)
 					}
-				} else if other < Levels {
-					head := cursor[other]
-					at := (ringAt(s, other) + head&(slotsOf(s, other)-1)) * s.InStep
-					if uint32(kernel.LoadRelaxed(&mailboxes[at], kernel.SystemScope)>>32) == head+1 {
-						found(sh, look, source, other)
+				case role == listener:
+					sh.Asked[look], sh.Hint[look] = uint32(v), uint32(v>>32)
+				case role == reader:
+					keep(s.Stride, sh, words, v, next, look, 0, thread)
+				case role == watcher && uint32(v>>32) == want:
+					found(sh, look, source, watched)
+				}
+			} else {
+				tries = 1
+				seen := uint64(0)
+				if role >= listener {
+					seen = kernel.LoadRelaxed(&from[at], kernel.SystemScope)
+				}
+				if !fetched {
+					fetch(t, s, in, raw, next&mask, mask+1, burst)
+				}
+				kernel.AsyncWait(t, 0)
+				sync(t)
+				unpack(t, s, sh, raw, words, next, look, burst)
+				switch {
+				case role == listener:
+					sh.Asked[look], sh.Hint[look] = uint32(seen), uint32(seen>>32)
+				case role == watcher && uint32(seen>>32) == want:
+					found(sh, look, source, watched)
+				}
+			}
+			if far && threads <= Post+1 {
+				// Threads are too few for one source each.
+				for other := threads - 1 + last; other <= Post; other += threads {
+					if other := watches(other, source, sides, mailSlots); other == Post {
+						if uint32(kernel.LoadRelaxed(&mail[(mailNext&(mailSlots-1))*s.InStep])>>32) == mailNext+1 {
+							found(sh, look, source, other)
+						}
+					} else if other < Levels {
+						head := cursor[other]
+						at := (ringAt(s, other) + head&(slotsOf(s, other)-1)) * s.InStep
+						if uint32(kernel.LoadRelaxed(&mailboxes[at], kernel.SystemScope)>>32) == head+1 {
+							found(sh, look, source, other)
+						}
 					}
 				}
 			}
-		}
-		nears += tries
-		if far {
-			nears = 0
-		}
-		idle += tries
-		fresh, dated := uint32(1), false
-		if quick {
+			nears += tries
 			if far {
-				sides = false
+				nears = 0
 			}
-			sync(t)
-		} else {
-			after := look + 1
-			if after == 3 {
-				after = 0
-			}
-			if first {
-				sh.Leave[look] = leave
-				sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
-				sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
-			}
-			sync(t)
+			idle += tries
+			fresh = 1
+			if quick {
+				if far {
+					sides = false
+				}
+				sync(t)
+			} else {
+				after := look + 1
+				if after == 3 {
+					after = 0
+				}
+				if first {
+					sh.Leave[look] = leave
+					sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
+					sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
+				}
+				sync(t)
 
-			fresh = min(burst, sh.Missing[look])
-			higher, lower, equal := sh.Higher[look], sh.Lower[look], sh.Equal[look]
-			if far {
-				others := higher|lower != 0
-				sides = sides && others || sh.Hint[look] != hint
-				hint = sh.Hint[look]
+				fresh = min(burst, sh.Missing[look])
+				higher, lower, equal := sh.Higher[look], sh.Lower[look], sh.Equal[look]
+				if far {
+					others := higher|lower != 0
+					sides = sides && others || sh.Hint[look] != hint
+					hint = sh.Hint[look]
+				}
+				switch {
+				case higher != 0:
+					to = higher
+				case fresh != 0 && !again && !(served && equal != 0):
+				case equal != 0:
+					to = equal
+				case lower != 0 && (fresh == 0 || again):
+					to = lower
+				case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
+					to = rank(MiddleLevel) + 1
+				}
+				dated = sh.Dated[look] != 0
+				why := sh.Leave[look]
+				switch {
+				case sh.Asked[look] != 0:
+					leaving = Asked
+				case why == Aged, why == Bounded && fresh == 0 && to == 0 && !sides:
+					leaving = why
+				}
+				look, again, fetched = after, false, false
+				if leaving != 0 {
+					break
+				}
+				if to != 0 {
+					continue
+				}
 			}
-			switch {
-			case higher != 0:
-				to = higher
-			case fresh != 0 && !again && !(served && equal != 0):
-			case equal != 0:
-				to = equal
-			case lower != 0 && (fresh == 0 || again):
-				to = lower
-			case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
-				to = rank(MiddleLevel) + 1
-			}
-			dated = sh.Dated[look] != 0
-			why := sh.Leave[look]
-			switch {
-			case sh.Asked[look] != 0:
-				leaving = Asked
-			case why == Aged, why == Bounded && fresh == 0 && to == 0 && !sides:
-				leaving = why
-			}
-			look, again, fetched = after, false, false
-			if leaving != 0 {
-				break
-			}
-			if to != 0 {
+			if fresh == 0 {
+				burst = 1
+				if first {
+					if empty += tries; empty >= looks || s.Leaves != 0 {
+						empty = 0
+						now := kernel.GlobalTimer()
+						if since == 0 {
+							since = now
+						}
+						quiet := now - since
+						switch {
+						case s.Life != 0 && now-born >= s.Life:
+							leave = Aged
+						case s.Leaves != 0 && quiet >= s.Idle:
+							// Either this loop sees in its next look what others put into its
+							// mailboxes, or they see that the loop leaves.
+							leave = Bounded
+							kernel.StoreRelaxed(&box[BoxAsleep], 1)
+							kernel.StoreRelaxed(&command[Left], uint64(s.Epoch)<<32|Bounded, kernel.SystemScope)
+							kernel.Fence(kernel.SystemScope)
+						case quiet > s.Spin:
+							pause(min(s.Nap, uint32(min(quiet>>4, 1<<20))))
+						}
+					}
+				}
 				continue
 			}
-		}
-		if fresh == 0 {
-			burst = 1
-			if first {
-				if empty += tries; empty >= looks || s.Leaves != 0 {
-					empty = 0
-					now := kernel.GlobalTimer()
-					if since == 0 {
-						since = now
-					}
-					quiet := now - since
-					switch {
-					case s.Life != 0 && now-born >= s.Life:
-						leave = Aged
-					case s.Leaves != 0 && quiet >= s.Idle:
-						// Either this loop sees in its next look what others put into its
-						// mailboxes, or they see that the loop leaves.
-						leave = Bounded
-						kernel.StoreRelaxed(&box[BoxAsleep], 1)
-						kernel.StoreRelaxed(&command[Left], uint64(s.Epoch)<<32|Bounded, kernel.SystemScope)
-						kernel.Fence(kernel.SystemScope)
-					case quiet > s.Spin:
-						pause(min(s.Nap, uint32(min(quiet>>4, 1<<20))))
-					}
+			if fresh == 1 && burst == 1 {
+				switch {
+				case idle == 1:
+					patience = max(patience-sooner, 0)
+				case idle == 2:
+					patience = min(patience+later, mostSettles)
 				}
 			}
-			continue
-		}
-		if fresh == 1 && burst == 1 {
+			idle, served = 0, true
+			if first && leave != 0 {
+				leave = 0
+				kernel.StoreRelaxed(&box[BoxAsleep], 0)
+				kernel.StoreRelaxed(&command[Left], 0, kernel.SystemScope)
+			}
+			if s.Messages != 0 {
+				fresh = min(fresh, s.Messages-handled)
+			}
+			// What comes one by one is taken one by one: copies of several slots that have
+			// no messages yet may be kept on the way, and hide them for a while.
+			full := burst > 1 && fresh == burst
 			switch {
-			case idle == 1:
-				patience = max(patience-sooner, 0)
-			case idle == 2:
-				patience = min(patience+later, mostSettles)
+			case full:
+				need = 1
+			case burst > 1 && fresh == 1:
+				need = min(2*need, mostNeeded)
+				streak = 0
+			default:
+				streak++
+			}
+			if burst = min(2*fresh, s.Batch, mask+1); fresh == 1 && !full && streak < need {
+				burst = 1
+			}
+			if full {
+				// There may be more: they come while these are handled.
+				sync(t)
+				fetch(t, s, in, raw, (next+fresh)&mask, mask+1, burst)
+				fetched = true
 			}
 		}
-		idle, served = 0, true
-		if first && leave != 0 {
-			leave = 0
-			kernel.StoreRelaxed(&box[BoxAsleep], 0)
-			kernel.StoreRelaxed(&command[Left], 0, kernel.SystemScope)
-		}
-		if s.Messages != 0 {
-			fresh = min(fresh, s.Messages-handled)
-		}
-		// What comes one by one is taken one by one: copies of several slots that have
-		// no messages yet may be kept on the way, and hide them for a while.
-		full := burst > 1 && fresh == burst
-		switch {
-		case full:
-			need = 1
-		case burst > 1 && fresh == 1:
-			need = min(2*need, mostNeeded)
-			streak = 0
-		default:
-			streak++
-		}
-		if burst = min(2*fresh, s.Batch, mask+1); fresh == 1 && !full && streak < need {
-			burst = 1
-		}
-		if full {
-			// There may be more: they come while these are handled.
+
+		glances, singles, most := uint32(0), uint32(0), max(need, streak+1)-streak
+		if granted != 0 {
+			v, left := glance(t, &in[(next&mask)*s.InStep+word], next+1, granted)
+			if glances = left; glances == 0 {
+				nears += granted
+				idle += granted
+				if first {
+					empty += granted
+				}
+				continue
+			}
+			words[word] = uint32(v)
+			fresh, singles = 1, 1
 			sync(t)
-			fetch(t, s, in, raw, (next+fresh)&mask, mask+1, burst)
-			fetched = true
 		}
-		// Each thread has one word of the reply, or none.
-		simple := source != Post && routes == 0 && s.Out <= threads
-		carries := simple && thread >= OutHeader && thread < s.Out
-		mine := uint32(OutHeader - 1)
-		if carries {
-			mine = thread
-		}
+
 		arrived := kernel.Clock()
 		begin := arrived
-		for m := range fresh {
-			at := m * s.Stride
-			c.At = at
-			reply := at + s.OutAt - OutHeader
-			tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
+		m := uint32(0) // messages of fresh that have been handled
+		for {
+			until := fresh
 			if dated {
-				if late(t, s, sync, sh, words[at+Deadline], born) {
+				if late(t, s, sync, sh, words[m*s.Stride+Deadline], born) {
 					if source == Post {
 						if first {
 							kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
 						}
 					} else {
-						settle(out[slot:], s.Out, tag, Expired, thread, threads)
+						settle(out[(next&mask)*s.OutStep:], s.Out, uint64(next+1)<<32, Expired, thread, threads)
 					}
 					next++
 					handled++
+					if m++; m == fresh {
+						break
+					}
 					continue
 				}
+				until = m + 1
 			}
-			outcome := uint32(handle(t, &c, &states[me], &cells[m].In, &cells[m].Out))
-			now := kernel.Clock()
-			finish(t, sh, outcome, calls)
-			sync(t)
-			word := words[reply+mine]
-			done := replied(t, sh, outcome, calls)
-			took, waited := uint32(now-begin), uint32(begin-arrived)
-			begin = now
-			if done && simple {
-				if carries {
-					words[reply+thread] = 0
-				}
-				if thread == Outcome {
-					word = uint32(kernel.Reply)
-				}
-				if thread == Cycles {
-					word = took
-				}
-				if thread == Waited {
-					word = waited
-				}
-				if thread < s.Out {
-					kernel.StoreRelaxed(&out[slot+thread], tag|uint64(word), kernel.SystemScope)
+			unsettled, result, whole := false, uint32(0), true
+			at, ended := m*s.Stride, begin
+			for {
+				c.At = at
+				reply := at + s.OutAt - OutHeader + written
+				outcome := uint32(handle(t, &c, &own[0], &cells[m].In, &cells[m].Out))
+				ended = kernel.Clock()
+				finish(t, sh, outcome, calls)
+				sync(t)
+				v := words[reply]
+				if !replied(t, outcome, wanted) {
+					result, whole = agree(t, sh, outcome, calls)
+					if !(whole && lean && (result == uint32(kernel.Reply) || result == uint32(kernel.Done) && source == Post)) {
+						unsettled = true
+						break
+					}
 				}
 				calls++
+				words[reply] = 0
+				v |= ofReply | uint32(ended-begin)&ofTook | uint32(begin-arrived)&ofWaited
+				begin = ended
+				ticket := next + 1
+				kernel.StoreRelaxed(&sink[(next&mask)*sinkStep+sinkAt], uint64(ticket&^ofPost)<<32|uint64(v&^ofPost|ticket&ofPost), kernel.SystemScope)
+				next = ticket
+				at += s.Stride
+				if m++; m != until {
+					continue
+				}
+				if glances == 0 || singles == most {
+					break
+				}
+				v64, left := glance(t, &in[(next&mask)*s.InStep+word], next+1, glances)
+				if glances = left; glances == 0 {
+					break
+				}
+				words[word] = uint32(v64)
+				m, at = 0, 0
+				singles++
+				sync(t)
+			}
+			if unsettled {
+				calls++
+				took, waited := uint32(ended-begin), uint32(begin-arrived)
+				begin = ended
+				reply := at + s.OutAt - OutHeader
+				tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
+				if !whole {
+					// Some threads have stopped, perhaps the first: those that are left
+					// all do what has to be done.
+					if source == Post {
+						kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
+					} else {
+						settle(out[slot:], s.Out, tag, HandlerFailed, 0, 1)
+						kernel.StoreRelaxed(&cursor[source], next+1)
+					}
+					kernel.AsyncWait(t, 0)
+					kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|Failed, kernel.SystemScope)
+					return
+				}
+				if result == uint32(kernel.Again) {
+					again = true
+					empties(s, words, reply, thread, threads)
+					if s.Alone != 0 {
+						leaving = Bounded
+					}
+					break
+				}
+				if source != Post {
+					for w := thread; w < s.Out; w += threads {
+						v := result
+						switch {
+						case w >= OutHeader:
+							v = words[reply+w]
+						case w == Cycles:
+							v = took
+						case w == Waited:
+							v = waited
+						}
+						kernel.StoreRelaxed(&out[slot+w], tag|uint64(v), kernel.SystemScope)
+					}
+				}
 				next++
 				handled++
-				continue
-			}
-			result, whole := uint32(kernel.Reply), true
-			if !done {
-				result, whole = agree(t, sh, outcome, calls)
-			}
-			calls++
-			if !whole {
-				// Some threads have stopped, perhaps the first: those that are left
-				// all do what has to be done.
-				if source == Post {
-					kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
-				} else {
-					settle(out[slot:], s.Out, tag, HandlerFailed, 0, 1)
-					kernel.StoreRelaxed(&cursor[source], next+1)
+				m++
+				if source == Post && first {
+					kernel.StoreRelaxed(&box[BoxHead], uint64(next))
 				}
-				kernel.AsyncWait(t, 0)
-				kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|Failed, kernel.SystemScope)
-				return
-			}
-			if result == uint32(kernel.Again) {
-				again = true
-				empties(s, words, reply, thread, threads)
-				if s.Alone != 0 {
-					leaving = Bounded
-				}
-				break
-			}
-			if source != Post {
-				for w := thread; w < s.Out; w += threads {
-					v := result
-					switch {
-					case w >= OutHeader:
-						v = words[reply+w]
-					case w == Cycles:
-						v = took
-					case w == Waited:
-						v = waited
+				if routes != 0 && (result == uint32(kernel.Reply) || result == uint32(kernel.ReplyAndStop)) {
+					if !forward(t, s, sync, sh, &c, post, command, cursor, words, reply+OutHeader, 0) {
+						leaving = Asked
 					}
-					kernel.StoreRelaxed(&out[slot+w], tag|uint64(v), kernel.SystemScope)
+				}
+				empties(s, words, reply, thread, threads)
+				if result == uint32(kernel.Stop) || result == uint32(kernel.ReplyAndStop) {
+					leaving = Stopped
 				}
 			}
-			next++
-			handled++
-			if source == Post && first {
-				kernel.StoreRelaxed(&box[BoxHead], uint64(next))
-			}
-			if routes != 0 && (result == uint32(kernel.Reply) || result == uint32(kernel.ReplyAndStop)) {
-				if !forward(t, s, sync, sh, &c, post, command, cursor, words, reply+OutHeader, 0) {
-					leaving = Asked
-				}
-			}
-			empties(s, words, reply, thread, threads)
-			if result == uint32(kernel.Stop) || result == uint32(kernel.ReplyAndStop) {
-				leaving = Stopped
-			}
-			if leaving != 0 {
+			if m == fresh || leaving != 0 {
 				break
 			}
 		}
 		if source == Post {
 			mailNext = next
+		}
+		if granted != 0 {
+			nears += granted - glances
+			idle, served = 0, true
+			if streak += singles; streak >= need {
+				burst = min(2, s.Batch, mask+1)
+			}
 		}
 		if leaving == 0 && s.Messages != 0 && handled == s.Messages {
 			leaving = Bounded
