@@ -98,12 +98,12 @@ func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, wor
 	return v, left, alone
 }
 
-// glance looks until a message of an actor is there, of which each thread has a word, but
+// glanceInWarp looks until a message of an actor is there, of which each thread has a word, but
 // less than tries times, and returns how many of these are left, 0 if it is not there.
 // Such messages have no deadlines.
 //
 //quern:unchecked
-func glance(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
+func glanceInWarp(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32) {
 	all := uint32(1<<t.BlockDim.X - 1)
 	for left = tries; ; {
 		v = kernel.LoadRelaxed(word)
@@ -116,6 +116,9 @@ func glance(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left u
 	}
 	return v, left
 }
+
+// glanceInBlock is for blocks whose threads are not swift.
+func glanceInBlock(kernel.Thread, *uint64, uint32, uint32) (v uint64, left uint32) { return 0, 0 }
 
 // watches returns source if the loop, which is at another one, is to look whether
 // it has messages, else Post+1.
@@ -160,8 +163,7 @@ func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slot
 }
 
 // unpack puts the messages of fetched slots where the handler finds them, or notes the
-// first that has not arrived. A thread has one word of several messages; some do what
-// others do where these do not come out even.
+// first that has not arrived. A thread has the same word of each of several messages.
 //
 //quern:unchecked
 func unpack(t kernel.Thread, s Shape, sh *Status, raw [][2]uint64, words []uint32, next, look, burst uint32) {
@@ -170,16 +172,25 @@ func unpack(t kernel.Thread, s Shape, sh *Status, raw [][2]uint64, words []uint3
 	w := thread - first*s.In
 	if s.In <= threads {
 		turn = uint32(uint64(threads) * uint64(s.Reciprocal) >> 32)
-		if first == turn {
-			first = 0
+		if first == turn { // there are too many threads
+			w = s.In
 		}
 	} else {
 		first, w = 0, thread
 	}
-	missing, date, end := uint32(untouched), uint32(0), burst-1
+	missing, date := uint32(untouched), uint32(0)
 	for ; w < s.In; w += threads {
 		for slot := first; slot < burst; slot += 4 * turn {
-			s1, s2, s3 := min(slot+turn, end), min(slot+2*turn, end), min(slot+3*turn, end)
+			s1, s2, s3 := slot+turn, slot+2*turn, slot+3*turn // four at a time, since each has to be waited for
+			if s1 >= burst {
+				s1 = slot
+			}
+			if s2 >= burst {
+				s2 = slot
+			}
+			if s3 >= burst {
+				s3 = slot
+			}
 			a0, a1, a2, a3 := slot*s.InStep+w, s1*s.InStep+w, s2*s.InStep+w, s3*s.InStep+w
 			v0, v1, v2, v3 := raw[a0/2][a0%2], raw[a1/2][a1%2], raw[a2/2][a2%2], raw[a3/2][a3%2]
 			words[slot*s.Stride+w], words[s1*s.Stride+w], words[s2*s.Stride+w], words[s3*s.Stride+w] = uint32(v0), uint32(v1), uint32(v2), uint32(v3)

@@ -64,7 +64,7 @@ func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, false, kernel.Thread.Sync, seeInBlock, finishInBlock, repliedInBlock, agreeInBlock)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, false, kernel.Thread.Sync, seeInBlock, glanceInBlock, finishInBlock, repliedInBlock, agreeInBlock)
 	}
 }
 
@@ -75,7 +75,7 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 	if inGo() {
 		serveAlone(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh)
 	} else {
-		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, true, kernel.Thread.SyncWarp, seeInWarp, finishInWarp, repliedInWarp, agreeInWarp)
+		serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, sh, true, kernel.Thread.SyncWarp, seeInWarp, glanceInWarp, finishInWarp, repliedInWarp, agreeInWarp)
 	}
 }
 
@@ -95,6 +95,7 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
 	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status, swift bool,
 	sync func(kernel.Thread), see func(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
+	glance func(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32),
 	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, outcome, wanted uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
@@ -159,14 +160,21 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	word := min(thread, s.In-1) // that it looks at in a glance
 	// Most replies are one store by each thread, of a word of the slot: one that the
 	// handler has written, or one of the header, for which it reads a 0 instead. Threads
-	// that are too many do what another does.
+	// that are too many do what the first does.
 	lean, wanted := routes == 0 && s.Out <= threads && s.Messages == 0, uint32(outcomeOfNone)
 	if lean {
 		wanted = uint32(kernel.Reply)
 	}
-	mine := min(thread, s.Out-1)
+	mine := uint32(Outcome)
+	if thread < s.Out {
+		mine = thread
+	}
+	carries := mine >= OutHeader
 	ofReply, ofTook, ofWaited := uint32(0), uint32(0), uint32(0)
-	written := mine
+	written := uint32(OutHeader - 1)
+	if carries {
+		written = mine
+	}
 	switch mine {
 	case Outcome:
 		ofReply = uint32(kernel.Reply)
@@ -174,9 +182,6 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		ofTook = 1<<32 - 1
 	case Waited:
 		ofWaited = 1<<32 - 1
-	}
-	if mine < OutHeader {
-		written = OutHeader - 1
 	}
 	sink, sinkStep, sinkAt, ofPost := answers, s.OutStep, mine, uint32(0) // where outcomes go: to the host, or the head of the mailbox
 	own := states[me : me+1]
@@ -438,7 +443,9 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 				continue
 			}
-			words[word] = uint32(v)
+			if thread < s.In {
+				words[thread] = uint32(v)
+			}
 			fresh, singles = 1, 1
 			sync(t)
 		}
@@ -484,7 +491,9 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					}
 				}
 				calls++
-				words[reply] = 0
+				if carries {
+					words[reply] = 0
+				}
 				v |= ofReply | uint32(ended-begin)&ofTook | uint32(begin-arrived)&ofWaited
 				begin = ended
 				ticket := next + 1
@@ -501,7 +510,9 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				if glances = left; glances == 0 {
 					break
 				}
-				words[word] = uint32(v64)
+				if thread < s.In {
+					words[thread] = uint32(v64)
+				}
 				m, at = 0, 0
 				singles++
 				sync(t)
