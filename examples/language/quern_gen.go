@@ -2424,23 +2424,22 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -8399,18 +8398,18 @@ func quernHostSummariseActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[samples, summary]](r, 1)
 	var in2 *samples
 	var out2 *summary
-	var t116 *summary
-	var t214 *samples
-	var t36 *summary
+	var t115 *summary
+	var t215 *samples
+	var t38 *summary
 	givens := host2.Scratch[float32](r, 4, r.BlockDim.Count())
 	reduceAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
 	sums := host2.Shared[[2]float32](r, 3)
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -8514,14 +8513,14 @@ func quernHostSummariseActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:15
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first2 := (threadZ*1 + threadY) * 64
-						quernRow5SummariseActor(r, givens, first2, t214)
+						quernRow5SummariseActor(r, givens, first2, t215)
 					}
 				}
 //line actor.go:26
@@ -8536,7 +8535,7 @@ func quernHostSummariseActor(r *host2.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7SummariseActor(r, t116, sums, t36, sh, outcome)
+						quernRow7SummariseActor(r, t115, sums, t38, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8555,7 +8554,7 @@ func quernHostSummariseActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 64
-					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8685,79 +8684,89 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -8769,80 +8778,70 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -8889,29 +8888,29 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -8939,65 +8938,65 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -9048,12 +9047,12 @@ func quernRow4SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary])
 }
 
 //go:noinline
-func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t214 *samples) {
+func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t215 *samples) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line actor.go:26
-		given := t214.Values[threadX]
+		given := t215.Values[threadX]
 		givenRow[threadX] = given
 	}
 }
@@ -9073,15 +9072,15 @@ func quernRow6SummariseActor(r *host2.Run, reduceAdds []float32, first3 int, sum
 }
 
 //go:noinline
-func quernRow7SummariseActor(r *host2.Run, t116 *summary, sums *[2]float32, t36 *summary, sh *actor.Status, outcome uint32) {
+func quernRow7SummariseActor(r *host2.Run, t115 *summary, sums *[2]float32, t38 *summary, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line actor.go:31
 		if threadX == 0 {
-			t116.Sum += float64(sums[0]) + float64(sums[1])
-			t116.Count += 64
-			*t36 = *t116
+			t115.Sum += float64(sums[0]) + float64(sums[1])
+			t115.Count += 64
+			*t38 = *t115
 		}
 //line alone.go:59
 		if t2 {
@@ -9091,7 +9090,7 @@ func quernRow7SummariseActor(r *host2.Run, t116 *summary, sums *[2]float32, t36 
 }
 
 //go:noinline
-func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:64]
 	beginRow := begins[first4:][:64]
 	bornRow := borns[first4:][:64]
@@ -9115,44 +9114,44 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -9167,7 +9166,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -9176,210 +9175,210 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -9418,29 +9417,29 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -9474,59 +9473,59 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164

@@ -32,23 +32,22 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
@@ -61,8 +60,6 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 181, Col: 5},
 			{Kind: gpu.IndexSite, File: "rank.go", Line: 190, Col: 28},
 			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 45},
@@ -196,17 +193,17 @@ func quernHostRankActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, ranks]](r, 1)
 	var in2 *message
 	var out2 *ranks
-	var t214 *part
-	var t36 *message
+	var t215 *part
+	var t38 *message
 	var t46 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
-	var t37 uint32
-	var result09 kernel.Action
+	var t39 uint32
+	var result010 kernel.Action
 	var i2 int
-	var t164 *part
+	var t163 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t38 uint32
+	var t310 uint32
 	var t48 uint32
 	var t56 int64
 	var mark uint32
@@ -214,16 +211,16 @@ func quernHostRankActor(r *host2.Run) {
 	var refused int64
 	var i3 int
 	var enough bool
-	var t2111 uint32 = 32
+	var t2110 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t177 *part
-	var t159 uint32
-	var t238 uint32
+	var t174 *part
+	var t147 uint32
+	var t236 uint32
 	var side3 uint32
 	var step uint32
-	var t314 int64
-	var t411 int64
+	var t320 int64
+	var t413 int64
 	var dangling int64
 	var change int64
 	var result2 kernel.Action
@@ -231,7 +228,7 @@ func quernHostRankActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t911 := shape.OutAt
+	t912 := shape.OutAt
 	t1013 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -336,8 +333,8 @@ func quernHostRankActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
-				t36 = in2
+				t215 = state
+				t38 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -349,17 +346,17 @@ func quernHostRankActor(r *host2.Run) {
 				default:
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t36.Step & 1
+					side = t38.Step & 1
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t37 = t36.Kind
-					if t37 == 4 {
+					t39 = t38.Kind
+					if t39 == 4 {
 //line rank.go:114
-						result09 = 1
+						result010 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t36, t214, t46)
+								quernRow6RankActor(r, t38, t215, t46)
 							}
 						}
 						break
@@ -367,14 +364,14 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t37, t36, t214, side)
+								quernRow7RankActor(r, t39, t38, t215, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t36, t214, side)
+							quernRow8RankActor(r, t38, t215, side)
 						}
 					}
 //line rank.go:135
@@ -382,10 +379,10 @@ func quernHostRankActor(r *host2.Run) {
 					for ; i2 < 2; i2++ {
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:136
-						if t214.Running == 0 {
+						if t215.Running == 0 {
 							break
 						}
-						t164 = t214
+						t163 = t215
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first4 := (threadZ*1 + threadY) * 32
@@ -394,14 +391,14 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t38 = t164.Step + 1
+						t310 = t163.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t48 = t164.Chunks + t164.Parts
+						t48 = t163.Chunks + t163.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t56 = t164.Refused
-						mark = t38
+						t56 = t163.Refused
+						mark = t310
 						number2 = t48
 						refused = t56
 //line rank.go:156
@@ -409,7 +406,7 @@ func quernHostRankActor(r *host2.Run) {
 						for ; i3 < 4; i3++ {
 							r.ThreadIdx = kernel.Dim3{}
 //line rank.go:157
-							enough = t164.First == number2 || t164.Refused != refused
+							enough = t163.First == number2 || t163.Refused != refused
 //line rank.go:159
 							if enough {
 								break
@@ -418,13 +415,13 @@ func quernHostRankActor(r *host2.Run) {
 								for threadY := range 1 {
 									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 									first5 := (threadZ*1 + threadY) * 32
-									quernRow10RankActor(r, t15s, first5, t164, number2, mark)
+									quernRow10RankActor(r, t15s, first5, t163, number2, mark)
 								}
 							}
 							for threadZ := range 1 {
 								for threadY := range 1 {
 									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									quernRow11RankActor(r, t2111, t164, number2, mark)
+									quernRow11RankActor(r, t2110, t163, number2, mark)
 								}
 							}
 						}
@@ -432,60 +429,60 @@ func quernHostRankActor(r *host2.Run) {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 								first6 := (threadZ*1 + threadY) * 32
-								quernRow12RankActor(r, t15s, first6, t164, number2)
+								quernRow12RankActor(r, t15s, first6, t163, number2)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:140
-						side2 = t214.Step & 1
+						side2 = t215.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:141
-						complete = t214.First == t214.Chunks+t214.Parts && t214.Arrived[side2] == t214.Expected
+						complete = t215.First == t215.Chunks+t215.Parts && t215.Arrived[side2] == t215.Expected
 //line rank.go:143
 						if !complete {
 							break
 						}
-						t177 = t214
+						t174 = t215
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t159 = t177.Step & 1
+						t147 = t174.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t238 = t177.Step
-						side3 = t159
-						step = t238
+						t236 = t174.Step
+						side3 = t147
+						step = t236
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t314 = t177.AllDangling[side3]
+						t320 = t174.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t411 = t177.AllChange[side3]
-						dangling = t314
-						change = t411
+						t413 = t174.AllChange[side3]
+						dangling = t320
+						change = t413
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow13RankActor(r, t177, side3, change, step)
+								quernRow13RankActor(r, t174, side3, change, step)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow14RankActor(r, t177, side3, dangling)
+								quernRow14RankActor(r, t174, side3, dangling)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15RankActor(r, t177, step)
+								quernRow15RankActor(r, t174, step)
 							}
 						}
 					}
 //line rank.go:148
-					result09 = 0
+					result010 = 0
 				}
 //line quern_gen.go:13
-				result2 = result09
+				result2 = result010
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -510,7 +507,7 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t911, t1013, cursor, forwards, t51, t522, last, command, in, mail, t2310, t254, t264)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1013, cursor, forwards, t51, t522, last, command, in, mail, t2310, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -640,79 +637,89 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -724,80 +731,70 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -844,29 +841,29 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -894,65 +891,65 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -1015,85 +1012,85 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t116 := c2
-		t1Row[threadX] = t116
+		t115 := c2
+		t1Row[threadX] = t115
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t36 *message, t214 *part, t46 *ranks) {
+func quernRow6RankActor(r *host2.Run, t38 *message, t215 *part, t46 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t117 := uint32(threadX)
-		t215 := threadX == 0
+		t116 := uint32(threadX)
+		t216 := threadX == 0
 //line rank.go:108
-		v2 := t36.From + t117
+		v2 := t38.From + t116
 //line rank.go:108
-		if t117 < 8 && v2 < t214.Vertices {
-			t46.Rank[t117] = t214.Rank[v2]
+		if t116 < 8 && v2 < t215.Vertices {
+			t46.Rank[t116] = t215.Rank[v2]
 		}
-		if t215 {
+		if t216 {
 			t47 := t46
 			t55 := t46
-			t67 := t46
-			t75 := t46
+			t66 := t46
+			t76 := t46
 			t85 := t46
 //line rank.go:112
-			t96 := t214.Converged
+			t97 := t215.Converged
 //line rank.go:112
-			t106 := t214.Step
+			t106 := t215.Step
 //line rank.go:112
-			t118 := t214.Sent
+			t117 := t215.Sent
 //line rank.go:112
-			t123 := t214.Refused
+			t124 := t215.Refused
 //line rank.go:112
-			t134 := t214.LastChange
+			t133 := t215.LastChange
 //line rank.go:112
-			t47.Converged = t96
+			t47.Converged = t97
 //line rank.go:112
 			t55.Step = t106
 //line rank.go:112
-			t67.Sent = t118
+			t66.Sent = t117
 //line rank.go:112
-			t75.Refused = t123
+			t76.Refused = t124
 //line rank.go:112
-			t85.Change = t134
+			t85.Change = t133
 		}
 	}
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t37 uint32, t36 *message, t214 *part, side uint32) {
+func quernRow7RankActor(r *host2.Run, t39 uint32, t38 *message, t215 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t117 := uint32(threadX)
+		t116 := uint32(threadX)
 //line rank.go:115
-		if t37 == 0 {
-			if t117 < t36.Count {
-				atomic.AddInt64(&t214.Next[side][t36.Target[t117]], t36.Value[t117])
+		if t39 == 0 {
+			if t116 < t38.Count {
+				atomic.AddInt64(&t215.Next[side][t38.Target[t116]], t38.Value[t116])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t36 *message, t214 *part, side uint32) {
+func quernRow8RankActor(r *host2.Run, t38 *message, t215 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t215 := threadX == 0
+		t216 := threadX == 0
 //line rank.go:120
-		if t215 {
-			t144 := t36.Kind
-			if t144 == 0 {
-				t214.Arrived[side]++
-			} else if t144 == 1 {
-				t214.Arrived[side]++
-				t214.AllDangling[side] += t36.Value[0]
-				t214.AllChange[side] += t36.Value[1]
-			} else if t144 == 2 {
-				t214.Ticking = 0
-			} else if t144 == 3 {
-				t214.Running = 1
+		if t216 {
+			t143 := t38.Kind
+			if t143 == 0 {
+				t215.Arrived[side]++
+			} else if t143 == 1 {
+				t215.Arrived[side]++
+				t215.AllDangling[side] += t38.Value[0]
+				t215.AllChange[side] += t38.Value[1]
+			} else if t143 == 2 {
+				t215.Ticking = 0
+			} else if t143 == 3 {
+				t215.Running = 1
 			}
 		}
 	}
@@ -1104,32 +1101,32 @@ func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t116 := t1Row[threadX]
+		t115 := t1Row[threadX]
 //line rank.go:139
-		t153 := t116
-		t15Row[threadX] = t153
+		t152 := t115
+		t15Row[threadX] = t152
 	}
 }
 
 //go:noinline
-func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *part, number2, mark uint32) {
+func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *part, number2, mark uint32) {
 	t15Row := t15s[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t153 := t15Row[threadX]
-		t119 := uint32(threadX)
+		t152 := t15Row[threadX]
+		t118 := uint32(threadX)
 //line rank.go:162
-		i4 := t164.First + t119
-		if i4 < number2 && t164.Done[i4] != mark {
-			m := message{Step: t164.Step}
-			to2 := i4 - t164.Chunks
-			if i4 < t164.Chunks {
-				t68 := t164
-				t76 := i4
+		i4 := t163.First + t118
+		if i4 < number2 && t163.Done[i4] != mark {
+			m := message{Step: t163.Step}
+			to2 := i4 - t163.Chunks
+			if i4 < t163.Chunks {
+				t67 := t163
+				t77 := i4
 //line rank.go:167
-				_ = t68.Chunk[t76]
+				_ = t67.Chunk[t77]
 //line rank.go:167
-				edges := &t68.Chunk[t76]
+				edges := &t67.Chunk[t77]
 				to2 = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
@@ -1138,266 +1135,264 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t164 *
 						t86 := k
 //line rank.go:173
 						_ = m.Value[t86]
-						t97 := k
+						t98 := k
 //line rank.go:173
-						_ = m.Target[t97]
+						_ = m.Target[t98]
 //line rank.go:173
-						t107 := t164.Rank[v3] / int64(t164.Degree[v3])
+						t107 := t163.Rank[v3] / int64(t163.Degree[v3])
 //line rank.go:173
-						t1110 := edges.Target[k]
+						t119 := edges.Target[k]
 //line rank.go:173
 						m.Value[t86] = t107
 //line rank.go:173
-						m.Target[t97] = t1110
+						m.Target[t98] = t119
 					}
 				}
 			} else {
 				m.Kind = 1
-				t124 := t164.Dangling
+				t125 := t163.Dangling
 //line rank.go:178
-				t135 := t164.Change
-				m.Value[0] = t124
-				m.Value[1] = t135
+				t134 := t163.Change
+				m.Value[0] = t125
+				m.Value[1] = t134
 			}
 //line rank.go:180
-			t145 := t153
-			t154 := t153
-			t165 := int(to2)
+			t144 := t152
+			t153 := t152
+			t164 := int(to2)
 //line rank.go:180
-			g := t164.Peers
+			g := t163.Peers
 //line group.go:33
-			t39 := t165 < 0
-			if !t39 {
-				t120 := t154
+			t311 := t164 < 0
+			if !t311 {
+				t120 := t153
 //line group.go:33
-				result010 := g.Len(t120)
-				t39 = t165 >= result010
+				result011 := g.Len(t120)
+				t311 = t164 >= result011
 			}
-			if t39 {
+			if t311 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded15 := host2.Load64(r, &t154.Post[int(uint32(t154.Post[g.Place]))+t165])
+			loaded15 := host2.Load64(r, &t153.Post[int(uint32(t153.Post[g.Place]))+t164])
 			member := loaded15
 //line group.go:37
-			result011 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+			result012 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line rank.go:180
-			t182 := result011
+			t182 := result012
 			t193 := &m
-			var result012 bool
-//line context.go:52
+			var result013 bool
+//line context.go:54
 			if t182.Mailbox == 0 {
-				result012 = false
+				result013 = false
 			} else {
 				t121 := t182.Mailbox
-				t216 := t182.Actor
+				t217 := t182.Actor
 //line send.go:27
-				if !(t145.To.Box == t121 && t145.To.Actor == t216) {
+				if !(t144.To.Box == t121 && t144.To.Actor == t217) {
 //line send.go:30
-					t125 := int(t121) * 16
-					t217 := (int(t121) + 1) * 16
+					t126 := int(t121) * 16
+					t218 := (int(t121) + 1) * 16
 //line send.go:30
-					b4 := t145.Post[t125:t217]
+					b4 := t144.Post[t126:t218]
 					loaded16 := host2.Load64(r, &b4[0])
 //line send.go:31
 					loaded17 := host2.Load64(r, &b4[8])
 					loaded18 := host2.Load64(r, &b4[10])
 //line send.go:31
-					t145.To = actor.Target{Box: t121, Actor: t216, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
+					t144.To = actor.Target{Box: t121, Actor: t217, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
-					room4 := len(t145.Post)
-					if t145.To.Kind == 1 {
-						room4 = len(t145.Host)
+					room6 := len(t144.Post)
+					if t144.To.Kind == 1 {
+						room6 = len(t144.Host)
 					}
-					end2 := t145.To.Ring + uint64(t145.To.Slots)*t145.To.Step
+					end2 := t144.To.Ring + uint64(t144.To.Slots)*t144.To.Step
 //line send.go:37
-					if end2 > uint64(room4) || t145.To.Ring > end2 {
+					if end2 > uint64(room6) || t144.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:56
-				t310 := t145
+//line context.go:58
+				t312 := t144
 				var ticket3 uint32
-				var room5 uint32
+				var room7 uint32
 			block7:
 				switch {
 				default:
 //line send.go:58
-					box4 := int(t310.To.Box)
-					t126 := box4 * 16
-					t218 := (box4 + 1) * 16
-//line send.go:59
-					b5 := t310.Post[t126:t218]
-					if t310.To.Owner != t310.To.Actor {
-						loaded19 := host2.Load64(r, &b5[10])
-//line send.go:61
-						t310.To.Owner = uint32(loaded19)
-					}
-					if t310.To.Owner != t310.To.Actor {
-						atomic.AddUint64(&b5[1], 1)
-						ticket3 = 0
-						room5 = 2
-					} else {
-//line send.go:67
-						loaded20 := host2.Load64(r, &b5[10])
-						for owner2 := uint32(loaded20); ; {
-							if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-								t57 := t310
-								t69 := t310
-//line send.go:70
-								loaded21 := host2.Load64(r, &b5[0])
-								t87 := loaded21
-//line send.go:70
-								loaded22 := host2.Load64(r, &b5[8])
-								t108 := loaded22
-//line send.go:70
-								t57.To.Tail = t87
-//line send.go:70
-								t69.To.Head = t108
-								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-									loaded23 := host2.Load64(r, &t310.Host[b5[15]+1])
-//line send.go:72
-									t310.To.Head = loaded23
-									kernel.StoreRelaxed(&b5[8], t310.To.Head)
+					box4 := int(t312.To.Box)
+					t127 := box4 * 16
+					t219 := (box4 + 1) * 16
+//line send.go:60
+					for b5 := t312.Post[t127:t219]; ; {
+						if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+							t313 := t312
+							t49 := b5
+//line send.go:83
+							loaded19 := host2.Load64(r, &t49[10])
+//line send.go:83
+							t313.To.Owner = uint32(loaded19)
+							var room8 uint32
+//line send.go:84
+							if t313.To.Owner != t313.To.Actor {
+								room8 = 2
+							} else {
+								t220 := t313
+								t314 := t313
+//line send.go:87
+								loaded20 := host2.Load64(r, &t49[0])
+								t57 := loaded20
+//line send.go:87
+								loaded21 := host2.Load64(r, &t49[8])
+								t78 := loaded21
+//line send.go:87
+								t220.To.Tail = t57
+//line send.go:87
+								t314.To.Head = t78
+								if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots && t313.To.Kind == 1 {
+									loaded22 := host2.Load64(r, &t313.Host[t49[15]+1])
+//line send.go:89
+									t313.To.Head = loaded22
+									kernel.StoreRelaxed(&t49[8], t313.To.Head)
 								}
-								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-									atomic.AddUint64(&b5[1], 1)
-									ticket3 = 0
-									room5 = 1
-									break block7
+								if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots {
+									room8 = 1
+								} else {
+									room8 = 0
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-							tail2 := old2
-//line send.go:83
-							if tail2 == t310.To.Tail {
-								t136 := t310
-								t146 := t310
-								t155 := tail2 + 1
-								t166 := owner2
-//line send.go:84
-								t136.To.Tail = t155
-//line send.go:84
-								t146.To.Owner = t166
-								t173 := uint32(tail2)
-								ticket3 = t173
-								room5 = 0
+//line send.go:62
+							room9 := room8
+							if room9 != 0 {
+//line send.go:63
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room7 = room9
 								break block7
 							}
-//line send.go:87
-							t310.To.Tail = tail2
 						}
+//line send.go:67
+						loaded23 := host2.Load64(r, &b5[10])
+						owner2 := uint32(loaded23)
+//line send.go:70
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t312.To.Tail, t312.To.Tail+1)
+						tail2 := old2
+//line send.go:71
+						if tail2 == t312.To.Tail {
+							t87 := t312
+							t99 := t312
+							t108 := tail2 + 1
+							t1110 := owner2
+//line send.go:72
+							t87.To.Tail = t108
+//line send.go:72
+							t99.To.Owner = t1110
+							t128 := uint32(tail2)
+							ticket3 = t128
+							room7 = 0
+							break block7
+						}
+//line send.go:75
+						t312.To.Tail = tail2
 					}
 				}
-//line context.go:56
+//line context.go:58
 				ticket4 := ticket3
-				room6 := room5
-//line context.go:57
-				if room6 != 0 {
-					result012 = false
+				room10 := room7
+//line context.go:59
+				if room10 != 0 {
+					result013 = false
 				} else {
-					t610 := ticket4
-//line send.go:46
-					t127 := t145.To.Ring
-//line send.go:46
-					t219 := t145.To.Step
-//line send.go:46
-					t311 := t145.To.Slots
-					t49 := t610
-//line send.go:50
-					result013 := int(t127 + uint64(t49&(t311-1))*t219)
-//line send.go:46
-					result014 := result013
-//line context.go:60
-					t88 := result014
-					t98 := uint64(ticket4+1) << 32
-					slot3 := t88
-					tag2 := t98
-//line context.go:61
-					if t145.To.Kind == 1 {
-						t109 := t145
-						t1111 := slot3
-						t128 := tag2
-//line send.go:106
-						t129 := t1111
-						t220 := t1111 + 4
-//line send.go:106
-						h3 := t109.Host[t129:t220]
-						kernel.StoreRelaxed(&h3[0], t128|uint64(t109.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t128)
-						kernel.StoreRelaxed(&h3[2], t128|uint64(t109.Words[t109.At+2]))
-						kernel.StoreRelaxed(&h3[3], t128|uint64(t109.Words[t109.At+3]))
-//line context.go:63
-						t137 := t145.Host
-						t147 := slot3 + 4
-						t156 := tag2
-						t167 := t193
-//line context.go:63
-						kernel.PutWords(t137, t147, t156, t167)
-						result012 = true
+					var result014 []uint64
+//line send.go:102
+					if t144.To.Kind == 1 {
+						result014 = t144.Host
 					} else {
-						t174 := t145
-						t183 := slot3
-						t194 := tag2
-//line send.go:95
-						t130 := t183
-						t221 := t183 + 4
-//line send.go:95
-						h4 := t174.Post[t130:t221]
-						kernel.StoreRelaxed(&h4[0], t194|uint64(t174.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t194)
-						kernel.StoreRelaxed(&h4[2], t194|uint64(t174.Words[t174.At+2]))
-						kernel.StoreRelaxed(&h4[3], t194|uint64(t174.Words[t174.At+3]))
-//line context.go:67
-						t202 := t145.Post
-						t2110 := slot3 + 4
-						t223 := tag2
-						t233 := t193
-//line context.go:67
-						kernel.PutWords(t202, t2110, t223, t233)
-						t242 := t145
-//line send.go:117
-						if !(t242.Wakes == 0) {
-//line send.go:122
-							kernel.Fence()
-							box5 := int(t242.To.Box)
-							t131 := box5 * 16
-							t224 := (box5 + 1) * 16
-//line send.go:124
-							b6 := t242.Post[t131:t224]
-							loaded24 := host2.Load64(r, &b6[9])
-							if loaded24 != 0 {
-//line send.go:126
-								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t242.Host[0], 1)
-							}
-						}
-//line context.go:69
-						result012 = true
+						result014 = t144.Post
 					}
+//line context.go:62
+					t79 := result014
+					t88 := ticket4
+//line send.go:46
+					t129 := t144.To.Ring
+//line send.go:46
+					t221 := t144.To.Step
+//line send.go:46
+					t315 := t144.To.Slots
+					t410 := t88
+//line send.go:50
+					result015 := int(t129 + uint64(t410&(t315-1))*t221)
+//line send.go:46
+					result016 := result015
+//line context.go:62
+					t109 := result016
+					t1111 := uint64(ticket4+1) << 32
+					memory2 := t79
+					slot3 := t109
+					tag2 := t1111
+//line context.go:63
+					t1210 := t144
+					t135 := memory2
+					t145 := slot3
+					t154 := tag2
+//line send.go:112
+					t130 := t145
+					t223 := t145 + 4
+//line send.go:112
+					h2 := t135[t130:t223]
+					kernel.StoreRelaxed(&h2[0], t154|uint64(t1210.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t154)
+					kernel.StoreRelaxed(&h2[2], t154|uint64(t1210.Words[t1210.At+2]))
+					kernel.StoreRelaxed(&h2[3], t154|uint64(t1210.Words[t1210.At+3]))
+//line context.go:64
+					t165 := memory2
+					t172 := slot3 + 4
+					t183 := tag2
+					t194 := t193
+//line context.go:64
+					kernel.PutWords(t165, t172, t183, t194)
+					t202 := t144
+//line send.go:123
+					if !(t202.Wakes == 0 || t202.To.Kind == 1) {
+//line send.go:128
+						kernel.Fence()
+						box5 := int(t202.To.Box)
+						t131 := box5 * 16
+						t224 := (box5 + 1) * 16
+//line send.go:130
+						b6 := t202.Post[t131:t224]
+						loaded24 := host2.Load64(r, &b6[9])
+						if loaded24 != 0 {
+//line send.go:132
+							kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
+							kernel.StoreRelaxed(&t202.Host[0], 1)
+						}
+					}
+//line context.go:66
+					result013 = true
 				}
 			}
 //line rank.go:180
-			if result012 {
-				t164.Done[i4] = mark
-				atomic.AddInt64(&t164.Sent, 1)
+			if result013 {
+				t163.Done[i4] = mark
+				atomic.AddInt64(&t163.Sent, 1)
 			} else {
-				atomic.AddInt64(&t164.Refused, 1)
+				atomic.AddInt64(&t163.Refused, 1)
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow11RankActor(r *host2.Run, t2111 uint32, t164 *part, number2, mark uint32) {
+func quernRow11RankActor(r *host2.Run, t2110 uint32, t163 *part, number2, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t225 := threadX == 0
 //line rank.go:188
 		if t225 {
-			for i5 := uint32(0); i5 < t2111; i5++ {
-				if t164.First < number2 && t164.Done[t164.First] == mark {
-					t164.First++
+			for i5 := uint32(0); i5 < t2110; i5++ {
+				if t163.First < number2 && t163.Done[t163.First] == mark {
+					t163.First++
 				}
 			}
 		}
@@ -1405,301 +1400,299 @@ func quernRow11RankActor(r *host2.Run, t2111 uint32, t164 *part, number2, mark u
 }
 
 //go:noinline
-func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t164 *part, number2 uint32) {
+func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *part, number2 uint32) {
 	t15Row := t15s[first6:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t153 := t15Row[threadX]
+		t152 := t15Row[threadX]
 		t225 := threadX == 0
 //line rank.go:197
-		if t225 && t164.First < number2 && t164.Ticking == 0 {
+		if t225 && t163.First < number2 && t163.Ticking == 0 {
 			m2 := message{Kind: 2}
-			t226 := t153
-			t234 := t153
+			t226 := t152
+			t233 := t152
 //line rank.go:199
-			result015 := actor.Self[message](t234)
-			t253 := result015
+			result017 := actor.Self[message](t233)
+			t253 := result017
 			t263 := &m2
-			var result016 bool
-//line context.go:52
+			var result018 bool
+//line context.go:54
 			if t253.Mailbox == 0 {
-				result016 = false
+				result018 = false
 			} else {
-				t138 := t253.Mailbox
+				t136 := t253.Mailbox
 				t227 := t253.Actor
 //line send.go:27
-				if !(t226.To.Box == t138 && t226.To.Actor == t227) {
+				if !(t226.To.Box == t136 && t226.To.Actor == t227) {
 //line send.go:30
-					t139 := int(t138) * 16
-					t228 := (int(t138) + 1) * 16
+					t137 := int(t136) * 16
+					t228 := (int(t136) + 1) * 16
 //line send.go:30
-					b7 := t226.Post[t139:t228]
+					b7 := t226.Post[t137:t228]
 					loaded25 := host2.Load64(r, &b7[0])
 //line send.go:31
 					loaded26 := host2.Load64(r, &b7[8])
 					loaded27 := host2.Load64(r, &b7[10])
 //line send.go:31
-					t226.To = actor.Target{Box: t138, Actor: t227, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
+					t226.To = actor.Target{Box: t136, Actor: t227, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
-					room7 := len(t226.Post)
+					room11 := len(t226.Post)
 					if t226.To.Kind == 1 {
-						room7 = len(t226.Host)
+						room11 = len(t226.Host)
 					}
 					end3 := t226.To.Ring + uint64(t226.To.Slots)*t226.To.Step
 //line send.go:37
-					if end3 > uint64(room7) || t226.To.Ring > end3 {
+					if end3 > uint64(room11) || t226.To.Ring > end3 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:56
-				t312 := t226
+//line context.go:58
+				t316 := t226
 				var ticket5 uint32
-				var room8 uint32
+				var room12 uint32
 			block8:
 				switch {
 				default:
 //line send.go:58
-					box6 := int(t312.To.Box)
-					t140 := box6 * 16
+					box6 := int(t316.To.Box)
+					t138 := box6 * 16
 					t229 := (box6 + 1) * 16
-//line send.go:59
-					b8 := t312.Post[t140:t229]
-					if t312.To.Owner != t312.To.Actor {
-						loaded28 := host2.Load64(r, &b8[10])
-//line send.go:61
-						t312.To.Owner = uint32(loaded28)
-					}
-					if t312.To.Owner != t312.To.Actor {
-						atomic.AddUint64(&b8[1], 1)
-						ticket5 = 0
-						room8 = 2
-					} else {
-//line send.go:67
-						loaded29 := host2.Load64(r, &b8[10])
-						for owner3 := uint32(loaded29); ; {
-							if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-								t58 := t312
-								t611 := t312
-//line send.go:70
-								loaded30 := host2.Load64(r, &b8[0])
-								t89 := loaded30
-//line send.go:70
-								loaded31 := host2.Load64(r, &b8[8])
-								t1010 := loaded31
-//line send.go:70
-								t58.To.Tail = t89
-//line send.go:70
-								t611.To.Head = t1010
-								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
-									loaded32 := host2.Load64(r, &t312.Host[b8[15]+1])
-//line send.go:72
-									t312.To.Head = loaded32
-									kernel.StoreRelaxed(&b8[8], t312.To.Head)
+//line send.go:60
+					for b8 := t316.Post[t138:t229]; ; {
+						if t316.To.Owner != t316.To.Actor || uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots {
+							t317 := t316
+							t411 := b8
+//line send.go:83
+							loaded28 := host2.Load64(r, &t411[10])
+//line send.go:83
+							t317.To.Owner = uint32(loaded28)
+							var room13 uint32
+//line send.go:84
+							if t317.To.Owner != t317.To.Actor {
+								room13 = 2
+							} else {
+								t230 := t317
+								t318 := t317
+//line send.go:87
+								loaded29 := host2.Load64(r, &t411[0])
+								t58 := loaded29
+//line send.go:87
+								loaded30 := host2.Load64(r, &t411[8])
+								t710 := loaded30
+//line send.go:87
+								t230.To.Tail = t58
+//line send.go:87
+								t318.To.Head = t710
+								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
+									loaded31 := host2.Load64(r, &t317.Host[t411[15]+1])
+//line send.go:89
+									t317.To.Head = loaded31
+									kernel.StoreRelaxed(&t411[8], t317.To.Head)
 								}
-								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-									atomic.AddUint64(&b8[1], 1)
-									ticket5 = 0
-									room8 = 1
-									break block8
+								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
+									room13 = 1
+								} else {
+									room13 = 0
 								}
 							}
-							old3 := kernel.AtomicCompareAndSwap(&b8[0], t312.To.Tail, t312.To.Tail+1)
-							tail3 := old3
-//line send.go:83
-							if tail3 == t312.To.Tail {
-								t1310 := t312
-								t148 := t312
-								t157 := tail3 + 1
-								t168 := owner3
-//line send.go:84
-								t1310.To.Tail = t157
-//line send.go:84
-								t148.To.Owner = t168
-								t175 := uint32(tail3)
-								ticket5 = t175
-								room8 = 0
+//line send.go:62
+							room14 := room13
+							if room14 != 0 {
+//line send.go:63
+								atomic.AddUint64(&b8[1], 1)
+								ticket5 = 0
+								room12 = room14
 								break block8
 							}
-//line send.go:87
-							t312.To.Tail = tail3
 						}
+//line send.go:67
+						loaded32 := host2.Load64(r, &b8[10])
+						owner3 := uint32(loaded32)
+//line send.go:70
+						old3 := kernel.AtomicCompareAndSwap(&b8[0], t316.To.Tail, t316.To.Tail+1)
+						tail3 := old3
+//line send.go:71
+						if tail3 == t316.To.Tail {
+							t89 := t316
+							t910 := t316
+							t1010 := tail3 + 1
+							t1112 := owner3
+//line send.go:72
+							t89.To.Tail = t1010
+//line send.go:72
+							t910.To.Owner = t1112
+							t1211 := uint32(tail3)
+							ticket5 = t1211
+							room12 = 0
+							break block8
+						}
+//line send.go:75
+						t316.To.Tail = tail3
 					}
 				}
-//line context.go:56
+//line context.go:58
 				ticket6 := ticket5
-				room9 := room8
-//line context.go:57
-				if room9 != 0 {
-					result016 = false
+				room15 := room12
+//line context.go:59
+				if room15 != 0 {
+					result018 = false
 				} else {
-					t612 := ticket6
-//line send.go:46
-					t141 := t226.To.Ring
-//line send.go:46
-					t230 := t226.To.Step
-//line send.go:46
-					t313 := t226.To.Slots
-					t410 := t612
-//line send.go:50
-					result017 := int(t141 + uint64(t410&(t313-1))*t230)
-//line send.go:46
-					result018 := result017
-//line context.go:60
-					t810 := result018
-					t99 := uint64(ticket6+1) << 32
-					slot4 := t810
-					tag3 := t99
-//line context.go:61
+					var result019 []uint64
+//line send.go:102
 					if t226.To.Kind == 1 {
-						t1011 := t226
-						t1112 := slot4
-						t1210 := tag3
-//line send.go:106
-						t149 := t1112
-						t231 := t1112 + 4
-//line send.go:106
-						h5 := t1011.Host[t149:t231]
-						kernel.StoreRelaxed(&h5[0], t1210|uint64(t1011.ID<<8|128))
-						kernel.StoreRelaxed(&h5[1], t1210)
-						kernel.StoreRelaxed(&h5[2], t1210|uint64(t1011.Words[t1011.At+2]))
-						kernel.StoreRelaxed(&h5[3], t1210|uint64(t1011.Words[t1011.At+3]))
-//line context.go:63
-						t1311 := t226.Host
-						t1410 := slot4 + 4
-						t158 := tag3
-						t169 := t263
-//line context.go:63
-						kernel.PutWords(t1311, t1410, t158, t169)
-						result016 = true
+						result019 = t226.Host
 					} else {
-						t176 := t226
-						t184 := slot4
-						t195 := tag3
-//line send.go:95
-						t150 := t184
-						t235 := t184 + 4
-//line send.go:95
-						h6 := t176.Post[t150:t235]
-						kernel.StoreRelaxed(&h6[0], t195|uint64(t176.ID<<8|128))
-						kernel.StoreRelaxed(&h6[1], t195)
-						kernel.StoreRelaxed(&h6[2], t195|uint64(t176.Words[t176.At+2]))
-						kernel.StoreRelaxed(&h6[3], t195|uint64(t176.Words[t176.At+3]))
-//line context.go:67
-						t203 := t226.Post
-						t2112 := slot4 + 4
-						t2210 := tag3
-						t236 := t263
-//line context.go:67
-						kernel.PutWords(t203, t2112, t2210, t236)
-						t243 := t226
-//line send.go:117
-						if !(t243.Wakes == 0) {
-//line send.go:122
-							kernel.Fence()
-							box7 := int(t243.To.Box)
-							t151 := box7 * 16
-							t237 := (box7 + 1) * 16
-//line send.go:124
-							b9 := t243.Post[t151:t237]
-							loaded33 := host2.Load64(r, &b9[9])
-							if loaded33 != 0 {
-//line send.go:126
-								kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
-								kernel.StoreRelaxed(&t243.Host[0], 1)
-							}
-						}
-//line context.go:69
-						result016 = true
+						result019 = t226.Post
 					}
+//line context.go:62
+					t711 := result019
+					t810 := ticket6
+//line send.go:46
+					t139 := t226.To.Ring
+//line send.go:46
+					t231 := t226.To.Step
+//line send.go:46
+					t319 := t226.To.Slots
+					t412 := t810
+//line send.go:50
+					result020 := int(t139 + uint64(t412&(t319-1))*t231)
+//line send.go:46
+					result021 := result020
+//line context.go:62
+					t1011 := result021
+					t1113 := uint64(ticket6+1) << 32
+					memory3 := t711
+					slot4 := t1011
+					tag3 := t1113
+//line context.go:63
+					t1212 := t226
+					t1310 := memory3
+					t146 := slot4
+					t155 := tag3
+//line send.go:112
+					t140 := t146
+					t234 := t146 + 4
+//line send.go:112
+					h3 := t1310[t140:t234]
+					kernel.StoreRelaxed(&h3[0], t155|uint64(t1212.ID<<8|128))
+					kernel.StoreRelaxed(&h3[1], t155)
+					kernel.StoreRelaxed(&h3[2], t155|uint64(t1212.Words[t1212.At+2]))
+					kernel.StoreRelaxed(&h3[3], t155|uint64(t1212.Words[t1212.At+3]))
+//line context.go:64
+					t166 := memory3
+					t173 := slot4 + 4
+					t184 := tag3
+					t195 := t263
+//line context.go:64
+					kernel.PutWords(t166, t173, t184, t195)
+					t203 := t226
+//line send.go:123
+					if !(t203.Wakes == 0 || t203.To.Kind == 1) {
+//line send.go:128
+						kernel.Fence()
+						box7 := int(t203.To.Box)
+						t141 := box7 * 16
+						t235 := (box7 + 1) * 16
+//line send.go:130
+						b9 := t203.Post[t141:t235]
+						loaded33 := host2.Load64(r, &b9[9])
+						if loaded33 != 0 {
+//line send.go:132
+							kernel.StoreRelaxed(&t203.Host[b9[15]], 1)
+							kernel.StoreRelaxed(&t203.Host[0], 1)
+						}
+					}
+//line context.go:66
+					result018 = true
 				}
 			}
 //line rank.go:199
-			if result016 {
-				t164.Ticking = 1
+			if result018 {
+				t163.Ticking = 1
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow13RankActor(r *host2.Run, t177 *part, side3 uint32, change int64, step uint32) {
+func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:212
 		if first7 {
-			t59 := t177
-			t613 := side3
+			t59 := t174
+			t68 := side3
 //line rank.go:213
-			_ = t59.AllDangling[t613]
-			t77 := t177
+			_ = t59.AllDangling[t68]
+			t712 := t174
 			t811 := side3
 //line rank.go:213
-			_ = t77.AllChange[t811]
-			t910 := t177
+			_ = t712.AllChange[t811]
+			t911 := t174
 			t1012 := side3
 //line rank.go:213
-			_ = t910.Arrived[t1012]
+			_ = t911.Arrived[t1012]
 //line rank.go:213
-			t59.AllDangling[t613] = 0
+			t59.AllDangling[t68] = 0
 //line rank.go:213
-			t77.AllChange[t811] = 0
+			t712.AllChange[t811] = 0
 //line rank.go:213
-			t910.Arrived[t1012] = 0
-			t177.LastChange = change
-			if step > 0 && change <= t177.Tolerance || step == t177.Limit {
-				t1113 := t177
-				t1211 := t177
+			t911.Arrived[t1012] = 0
+			t174.LastChange = change
+			if step > 0 && change <= t174.Tolerance || step == t174.Limit {
+				t1114 := t174
+				t1213 := t174
 //line rank.go:216
-				t1113.Running = 0
+				t1114.Running = 0
 //line rank.go:216
-				t1211.Converged = 1
+				t1213.Converged = 1
 			}
-			t1312 := t177
-			t1411 := t177
+			t1311 := t174
+			t148 := t174
 //line rank.go:218
-			t1312.Dangling = 0
+			t1311.Dangling = 0
 //line rank.go:218
-			t1411.Change = 0
+			t148.Change = 0
 		}
 	}
 }
 
 //go:noinline
-func quernRow14RankActor(r *host2.Run, t177 *part, side3 uint32, dangling int64) {
+func quernRow14RankActor(r *host2.Run, t174 *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:221
-		if t177.Running != 0 {
-			base := int64(1.152921504606847e+18*(1-t177.Damping)) / t177.All
-			for v4 := uint32(threadX); v4 < t177.Vertices; v4 += 32 {
-				sum := t177.Next[side3][v4] + dangling/t177.All
-				t177.Next[side3][v4] = 0
-				r2 := base + int64(float64(sum)*t177.Damping)
-				atomic.AddInt64(&t177.Change, max(r2-t177.Rank[v4], t177.Rank[v4]-r2))
-				if t177.Degree[v4] == 0 {
-					atomic.AddInt64(&t177.Dangling, r2)
+		if t174.Running != 0 {
+			base := int64(1.152921504606847e+18*(1-t174.Damping)) / t174.All
+			for v4 := uint32(threadX); v4 < t174.Vertices; v4 += 32 {
+				sum := t174.Next[side3][v4] + dangling/t174.All
+				t174.Next[side3][v4] = 0
+				r2 := base + int64(float64(sum)*t174.Damping)
+				atomic.AddInt64(&t174.Change, max(r2-t174.Rank[v4], t174.Rank[v4]-r2))
+				if t174.Degree[v4] == 0 {
+					atomic.AddInt64(&t174.Dangling, r2)
 				}
-				t177.Rank[v4] = r2
+				t174.Rank[v4] = r2
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow15RankActor(r *host2.Run, t177 *part, step uint32) {
+func quernRow15RankActor(r *host2.Run, t174 *part, step uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:235
-		if first7 && t177.Running != 0 {
-			t1510 := t177
-			t1610 := t177
-			t178 := step + 1
+		if first7 && t174.Running != 0 {
+			t156 := t174
+			t167 := t174
+			t175 := step + 1
 //line rank.go:236
-			t1510.Step = t178
+			t156.Step = t175
 //line rank.go:236
-			t1610.First = 0
+			t167.First = 0
 		}
 	}
 }
@@ -1717,7 +1710,7 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t1013 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1013 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1741,44 +1734,44 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t239 := source3
-				var result019 uint32
+				t237 := source3
+				var result022 uint32
 				switch {
 				default:
 //line look.go:33
-					if t239 == 4 {
-						result019 = 0
+					if t237 == 4 {
+						result022 = 0
 						break
 //line look.go:35
-					} else if t239 < 4 {
-						result019 = shape.Slots + t239*shape.SideSlots
+					} else if t237 < 4 {
+						result022 = shape.Slots + t237*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result019 = shape.Slots + (t239-1)*shape.SideSlots
+					result022 = shape.Slots + (t237-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t510 := source3
-				var result020 uint32
+				var result023 uint32
 //line look.go:43
 				if t510 == 4 {
-					result020 = shape.Slots
+					result023 = shape.Slots
 				} else {
-					result020 = shape.SideSlots
+					result023 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result019 + sh.Ticket&(result020-1)) * shape.OutStep
-				t78 := at3
+				at3 := (result022 + sh.Ticket&(result023-1)) * shape.OutStep
+				t713 := at3
 				t812 := at3 + shape.Out
 //line alone.go:176
-				slot5 := t422[t78:t812]
+				slot5 := t422[t713:t812]
 				tag4 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t911:t1013]
+				reply2 := words[t912:t1013]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
 				kernel.StoreRelaxed(&slot5[2], tag4|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot5[3+w7], tag4|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot5[3+w6], tag4|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -1793,7 +1786,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result021 bool
+				var result024 bool
 			block10:
 				switch {
 				default:
@@ -1802,210 +1795,210 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 					count2 := uint32(t492.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
 						to3 := t492.Post[list2+1+int(i6)]
-						t160 := uint32(to3)
-						t240 := uint32(to3 >> 32)
+						t149 := uint32(to3)
+						t238 := uint32(to3 >> 32)
 //line send.go:27
-						if !(t492.To.Box == t160 && t492.To.Actor == t240) {
+						if !(t492.To.Box == t149 && t492.To.Actor == t238) {
 //line send.go:30
-							t161 := int(t160) * 16
-							t241 := (int(t160) + 1) * 16
+							t150 := int(t149) * 16
+							t239 := (int(t149) + 1) * 16
 //line send.go:30
-							b10 := t492.Post[t161:t241]
+							b10 := t492.Post[t150:t239]
 							loaded34 := host2.Load64(r, &b10[0])
 //line send.go:31
 							loaded35 := host2.Load64(r, &b10[8])
 							loaded36 := host2.Load64(r, &b10[10])
 //line send.go:31
-							t492.To = actor.Target{Box: t160, Actor: t240, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
+							t492.To = actor.Target{Box: t149, Actor: t238, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
 //line send.go:33
-							room10 := len(t492.Post)
+							room16 := len(t492.Post)
 							if t492.To.Kind == 1 {
-								room10 = len(t492.Host)
+								room16 = len(t492.Host)
 							}
 							end4 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end4 > uint64(room10) || t492.To.Ring > end4 {
+							if end4 > uint64(room16) || t492.To.Ring > end4 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t315 := t492
+						t321 := t492
 						var ticket7 uint32
-						var room11 uint32
+						var room17 uint32
 					block11:
 						switch {
 						default:
 //line send.go:58
-							box8 := int(t315.To.Box)
-							t170 := box8 * 16
-							t244 := (box8 + 1) * 16
-//line send.go:59
-							b11 := t315.Post[t170:t244]
-							if t315.To.Owner != t315.To.Actor {
-								loaded37 := host2.Load64(r, &b11[10])
-//line send.go:61
-								t315.To.Owner = uint32(loaded37)
-							}
-							if t315.To.Owner != t315.To.Actor {
-								atomic.AddUint64(&b11[1], 1)
-								ticket7 = 0
-								room11 = 2
-							} else {
-//line send.go:67
-								loaded38 := host2.Load64(r, &b11[10])
-								for owner4 := uint32(loaded38); ; {
-									if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-										t511 := t315
-										t614 := t315
-//line send.go:70
-										loaded39 := host2.Load64(r, &b11[0])
-										t813 := loaded39
-//line send.go:70
-										loaded40 := host2.Load64(r, &b11[8])
-										t1014 := loaded40
-//line send.go:70
-										t511.To.Tail = t813
-//line send.go:70
-										t614.To.Head = t1014
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
-											loaded41 := host2.Load64(r, &t315.Host[b11[15]+1])
-//line send.go:72
-											t315.To.Head = loaded41
-											kernel.StoreRelaxed(&b11[8], t315.To.Head)
+							box8 := int(t321.To.Box)
+							t151 := box8 * 16
+							t240 := (box8 + 1) * 16
+//line send.go:60
+							for b11 := t321.Post[t151:t240]; ; {
+								if t321.To.Owner != t321.To.Actor || uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
+									t323 := t321
+									t414 := b11
+//line send.go:83
+									loaded37 := host2.Load64(r, &t414[10])
+//line send.go:83
+									t323.To.Owner = uint32(loaded37)
+									var room18 uint32
+//line send.go:84
+									if t323.To.Owner != t323.To.Actor {
+										room18 = 2
+									} else {
+										t241 := t323
+										t324 := t323
+//line send.go:87
+										loaded38 := host2.Load64(r, &t414[0])
+										t511 := loaded38
+//line send.go:87
+										loaded39 := host2.Load64(r, &t414[8])
+										t714 := loaded39
+//line send.go:87
+										t241.To.Tail = t511
+//line send.go:87
+										t324.To.Head = t714
+										if uint32(t323.To.Tail)-uint32(t323.To.Head) >= t323.To.Slots && t323.To.Kind == 1 {
+											loaded40 := host2.Load64(r, &t323.Host[t414[15]+1])
+//line send.go:89
+											t323.To.Head = loaded40
+											kernel.StoreRelaxed(&t414[8], t323.To.Head)
 										}
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-											atomic.AddUint64(&b11[1], 1)
-											ticket7 = 0
-											room11 = 1
-											break block11
+										if uint32(t323.To.Tail)-uint32(t323.To.Head) >= t323.To.Slots {
+											room18 = 1
+										} else {
+											room18 = 0
 										}
 									}
-									old4 := kernel.AtomicCompareAndSwap(&b11[0], t315.To.Tail, t315.To.Tail+1)
-									tail4 := old4
-//line send.go:83
-									if tail4 == t315.To.Tail {
-										t1313 := t315
-										t1412 := t315
-										t1511 := tail4 + 1
-										t1611 := owner4
-//line send.go:84
-										t1313.To.Tail = t1511
-//line send.go:84
-										t1412.To.Owner = t1611
-										t179 := uint32(tail4)
-										ticket7 = t179
-										room11 = 0
+//line send.go:62
+									room19 := room18
+									if room19 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b11[1], 1)
+										ticket7 = 0
+										room17 = room19
 										break block11
 									}
-//line send.go:87
-									t315.To.Tail = tail4
 								}
+//line send.go:67
+								loaded41 := host2.Load64(r, &b11[10])
+								owner4 := uint32(loaded41)
+//line send.go:70
+								old4 := kernel.AtomicCompareAndSwap(&b11[0], t321.To.Tail, t321.To.Tail+1)
+								tail4 := old4
+//line send.go:71
+								if tail4 == t321.To.Tail {
+									t813 := t321
+									t913 := t321
+									t1014 := tail4 + 1
+									t1115 := owner4
+//line send.go:72
+									t813.To.Tail = t1014
+//line send.go:72
+									t913.To.Owner = t1115
+									t1214 := uint32(tail4)
+									ticket7 = t1214
+									room17 = 0
+									break block11
+								}
+//line send.go:75
+								t321.To.Tail = tail4
 							}
 						}
 //line alone.go:195
 						ticket8 := ticket7
-						room12 := room11
+						room20 := room17
 //line alone.go:196
-						if room12 == 1 {
-							t615 := int(t50[13])
+						if room20 == 1 {
+							t69 := int(t50[13])
 //line alone.go:197
-							t79 := int(t50[13]) + len(t532) + 1
+							t715 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t615:t79]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t492.Post[t69:t715]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result022 := t492.Correlation()
+							result025 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result022
+							saved3[len(t532)] = result025
 							t50[12] = i6 + 1
-							result021 = false
+							result024 = false
 							break block10
 						}
 //line alone.go:205
-						if room12 == 0 {
-							t912 := t492
+						if room20 == 0 {
+							t914 := t492
 							t1015 := t532
-							t1114 := ticket8
-//line alone.go:229
-							t171 := t1114
-//line send.go:46
-							t180 := t912.To.Ring
-//line send.go:46
-							t245 := t912.To.Step
-//line send.go:46
-							t316 := t912.To.Slots
-							t412 := t171
-//line send.go:50
-							result023 := int(t180 + uint64(t412&(t316-1))*t245)
-//line send.go:46
-							result024 := result023
-//line alone.go:229
-							t317 := result024
-							t413 := uint64(t1114+1) << 32
-							slot6 := t317
-							tag5 := t413
-//line alone.go:230
-							if t912.To.Kind == 1 {
-								t512 := t912
-								t616 := slot6
-								t710 := tag5
-//line send.go:106
-								t181 := t616
-								t246 := t616 + 4
-//line send.go:106
-								h7 := t512.Host[t181:t246]
-								kernel.StoreRelaxed(&h7[0], t710|uint64(t512.ID<<8|128))
-								kernel.StoreRelaxed(&h7[1], t710)
-								kernel.StoreRelaxed(&h7[2], t710|uint64(t512.Words[t512.At+2]))
-								kernel.StoreRelaxed(&h7[3], t710|uint64(t512.Words[t512.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t1015); w9++ {
-									kernel.StoreRelaxed(&t912.Host[slot6+4+w9], tag5|uint64(t1015[w9]))
-								}
+							t1116 := ticket8
+							var result026 []uint64
+//line send.go:102
+							if t914.To.Kind == 1 {
+								result026 = t914.Host
 							} else {
-//line alone.go:237
-								t814 := t912
-								t913 := slot6
-								t1016 := tag5
-//line send.go:95
-								t185 := t913
-								t247 := t913 + 4
-//line send.go:95
-								h8 := t814.Post[t185:t247]
-								kernel.StoreRelaxed(&h8[0], t1016|uint64(t814.ID<<8|128))
-								kernel.StoreRelaxed(&h8[1], t1016)
-								kernel.StoreRelaxed(&h8[2], t1016|uint64(t814.Words[t814.At+2]))
-								kernel.StoreRelaxed(&h8[3], t1016|uint64(t814.Words[t814.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t1015); w10++ {
-									kernel.StoreRelaxed(&t912.Post[slot6+4+w10], tag5|uint64(t1015[w10]))
-								}
-								t1115 := t912
-//line send.go:117
-								if !(t1115.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box9 := int(t1115.To.Box)
-									t186 := box9 * 16
-									t248 := (box9 + 1) * 16
-//line send.go:124
-									b12 := t1115.Post[t186:t248]
-									loaded42 := host2.Load64(r, &b12[9])
-									if loaded42 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1115.Host[b12[15]], 1)
-										kernel.StoreRelaxed(&t1115.Host[0], 1)
-									}
+								result026 = t914.Post
+							}
+//line alone.go:229
+							t242 := result026
+							t325 := t1116
+//line send.go:46
+							t157 := t914.To.Ring
+//line send.go:46
+							t243 := t914.To.Step
+//line send.go:46
+							t326 := t914.To.Slots
+							t415 := t325
+//line send.go:50
+							result027 := int(t157 + uint64(t415&(t326-1))*t243)
+//line send.go:46
+							result028 := result027
+//line alone.go:229
+							t512 := result028
+							t610 := uint64(t1116+1) << 32
+							memory4 := t242
+							slot6 := t512
+							tag5 := t610
+//line alone.go:230
+							t716 := t914
+							t814 := memory4
+							t915 := slot6
+							t1016 := tag5
+//line send.go:112
+							t158 := t915
+							t244 := t915 + 4
+//line send.go:112
+							h4 := t814[t158:t244]
+							kernel.StoreRelaxed(&h4[0], t1016|uint64(t716.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t1016)
+							kernel.StoreRelaxed(&h4[2], t1016|uint64(t716.Words[t716.At+2]))
+							kernel.StoreRelaxed(&h4[3], t1016|uint64(t716.Words[t716.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t1015); w8++ {
+								kernel.StoreRelaxed(&memory4[slot6+4+w8], tag5|uint64(t1015[w8]))
+							}
+							t1117 := t914
+//line send.go:123
+							if !(t1117.Wakes == 0 || t1117.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box9 := int(t1117.To.Box)
+								t159 := box9 * 16
+								t245 := (box9 + 1) * 16
+//line send.go:130
+								b12 := t1117.Post[t159:t245]
+								loaded42 := host2.Load64(r, &b12[9])
+								if loaded42 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1117.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t1117.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result021 = true
+					result024 = true
 				}
 //line alone.go:82
-				t552 = result021
+				t552 = result024
 			}
 			whole := t552
 //line alone.go:83
@@ -2029,9 +2022,9 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t414 := hint2
+							t416 := hint2
 //line alone.go:109
-							sh.Hint[0] = t414
+							sh.Hint[0] = t416
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2044,29 +2037,29 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t617 := level2
-								var result025 uint32
+								t611 := level2
+								var result029 uint32
 								switch {
 								default:
 //line look.go:33
-									if t617 == 4 {
-										result025 = 0
+									if t611 == 4 {
+										result029 = 0
 										break
 //line look.go:35
-									} else if t617 < 4 {
-										result025 = shape.Slots + t617*shape.SideSlots
+									} else if t611 < 4 {
+										result029 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result025 = shape.Slots + (t617-1)*shape.SideSlots
+									result029 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result025 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result029 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded44 := host2.Load64(r, &t622[at4])
 								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
-									t914 := level2
-									source4 = t914
+									t916 := level2
+									source4 = t916
 									sides2 = 1
 								}
 							}
@@ -2094,65 +2087,65 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1212 := t622
-							ring2 := t1212
+							t1215 := t622
+							ring2 := t1215
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1314 := t632
+								t1312 := t632
 //line alone.go:146
-								t1413 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1314
-								at5 = t1413
+								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t1312
+								at5 = t1410
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t1612 := source4
-								var result026 uint32
+								t168 := source4
+								var result030 uint32
 								switch {
 								default:
 //line look.go:33
-									if t1612 == 4 {
-										result026 = 0
+									if t168 == 4 {
+										result030 = 0
 										break
 //line look.go:35
-									} else if t1612 < 4 {
-										result026 = shape.Slots + t1612*shape.SideSlots
+									} else if t168 < 4 {
+										result030 = shape.Slots + t168*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result026 = shape.Slots + (t1612-1)*shape.SideSlots
+									result030 = shape.Slots + (t168-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t196 := source4
-								var result027 uint32
+								var result031 uint32
 //line look.go:43
 								if t196 == 4 {
-									result027 = shape.Slots
+									result031 = shape.Slots
 								} else {
-									result027 = shape.SideSlots
+									result031 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result026 + sh.Ticket&(result027-1)) * shape.InStep
+								at5 = (result030 + sh.Ticket&(result031-1)) * shape.InStep
 							}
-							t2113 := at5
-							t2211 := at5 + shape.In
+							t2111 := at5
+							t2210 := at5 + shape.In
 //line alone.go:151
-							slot7 := ring2[t2113:t2211]
+							slot7 := ring2[t2111:t2210]
 							cell2 := words[:t2310]
-							for w11 := 0; w11 < len(slot7); w11++ {
-								loaded47 := host2.Load64(r, &slot7[w11])
+							for w9 := 0; w9 < len(slot7); w9++ {
+								loaded47 := host2.Load64(r, &slot7[w9])
 								v5 := loaded47
 //line alone.go:155
 								if uint32(v5>>32) != sh.Ticket+1 {
 									break block12
 								}
-								cell2[w11] = uint32(v5)
+								cell2[w9] = uint32(v5)
 							}
 							reply3 := cell2[t254:t264]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164

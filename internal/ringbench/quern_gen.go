@@ -118,23 +118,22 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -173,23 +172,22 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -228,23 +226,22 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -283,25 +280,22 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "relay.go", Line: 76, Col: 4},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -529,15 +523,15 @@ func quernHostEcho16Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
 	var in2 *Message16
 	var out2 *Message16
-	var t116 *uint64
-	var t214 *Message16
-	var t36 *Message16
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *uint64
+	var t215 *Message16
+	var t38 *Message16
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -641,13 +635,13 @@ func quernHostEcho16Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo16Actor(r, t36, t214, t116, sh, outcome)
+						quernRow5Echo16Actor(r, t38, t215, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -666,7 +660,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -796,79 +790,89 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -880,80 +884,70 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -1000,29 +994,29 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -1050,65 +1044,65 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -1159,16 +1153,16 @@ func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]
 }
 
 //go:noinline
-func quernRow5Echo16Actor(r *host2.Run, t36, t214 *Message16, t116 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo16Actor(r *host2.Run, t38, t215 *Message16, t115 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		for i2 := threadX; i2 < 4; i2 += 32 {
-			t36.Words[i2] = t214.Words[i2] + 1
+			t38.Words[i2] = t215.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t116++
+			*t115++
 		}
 //line alone.go:59
 		if t2 {
@@ -1178,7 +1172,7 @@ func quernRow5Echo16Actor(r *host2.Run, t36, t214 *Message16, t116 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1202,44 +1196,44 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -1254,7 +1248,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -1263,210 +1257,210 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i3 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -1505,29 +1499,29 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -1561,59 +1555,59 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -1688,15 +1682,15 @@ func quernHostEcho64Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
 	var in2 *Message64
 	var out2 *Message64
-	var t116 *uint64
-	var t214 *Message64
-	var t36 *Message64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *uint64
+	var t215 *Message64
+	var t38 *Message64
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -1800,13 +1794,13 @@ func quernHostEcho64Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo64Actor(r, t36, t214, t116, sh, outcome)
+						quernRow5Echo64Actor(r, t38, t215, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1825,7 +1819,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1955,79 +1949,89 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2039,80 +2043,70 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -2159,29 +2153,29 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -2209,65 +2203,65 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -2318,16 +2312,16 @@ func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]
 }
 
 //go:noinline
-func quernRow5Echo64Actor(r *host2.Run, t36, t214 *Message64, t116 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo64Actor(r *host2.Run, t38, t215 *Message64, t115 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:31
 		for i2 := threadX; i2 < 16; i2 += 32 {
-			t36.Words[i2] = t214.Words[i2] + 1
+			t38.Words[i2] = t215.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t116++
+			*t115++
 		}
 //line alone.go:59
 		if t2 {
@@ -2337,7 +2331,7 @@ func quernRow5Echo64Actor(r *host2.Run, t36, t214 *Message64, t116 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2361,44 +2355,44 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -2413,7 +2407,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -2422,210 +2416,210 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i3 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -2664,29 +2658,29 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -2720,59 +2714,59 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -2847,15 +2841,15 @@ func quernHostEcho256Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
 	var in2 *Message256
 	var out2 *Message256
-	var t116 *uint64
-	var t214 *Message256
-	var t36 *Message256
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *uint64
+	var t215 *Message256
+	var t38 *Message256
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -2959,13 +2953,13 @@ func quernHostEcho256Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo256Actor(r, t36, t214, t116, sh, outcome)
+						quernRow5Echo256Actor(r, t38, t215, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2984,7 +2978,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3114,79 +3108,89 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3198,80 +3202,70 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -3318,29 +3312,29 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -3368,65 +3362,65 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -3477,16 +3471,16 @@ func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message2
 }
 
 //go:noinline
-func quernRow5Echo256Actor(r *host2.Run, t36, t214 *Message256, t116 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo256Actor(r *host2.Run, t38, t215 *Message256, t115 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:42
 		for i2 := threadX; i2 < 64; i2 += 32 {
-			t36.Words[i2] = t214.Words[i2] + 1
+			t38.Words[i2] = t215.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t116++
+			*t115++
 		}
 //line alone.go:59
 		if t2 {
@@ -3496,7 +3490,7 @@ func quernRow5Echo256Actor(r *host2.Run, t36, t214 *Message256, t116 *uint64, sh
 }
 
 //go:noinline
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3520,44 +3514,44 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -3572,7 +3566,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -3581,210 +3575,210 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i3 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -3823,29 +3817,29 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -3879,59 +3873,59 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -4007,13 +4001,13 @@ func quernHostRelayActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, uint64]](r, 1)
 	var in2 *Ball
 	var out2 *uint64
-	var t214 *Court
-	var t36 *Ball
+	var t215 *Court
+	var t38 *Ball
 	var t46 *uint64
 	var forwards bool
 	var stops bool
 	var last bool
-	t98 := shape.OutAt
+	t99 := shape.OutAt
 	t109 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -4118,14 +4112,14 @@ func quernHostRelayActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:14
-				t214 = state
-				t36 = in2
+				t215 = state
+				t38 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t36, t214, t46, sh)
+						quernRow5RelayActor(r, cs2, first3, t38, t215, t46, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4144,7 +4138,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t99, t109, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4274,79 +4268,89 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4358,80 +4362,70 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -4478,29 +4472,29 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -4528,65 +4522,65 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -4643,278 +4637,276 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ball, t214 *Court, t46 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Ball, t215 *Court, t46 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:14
-		t116 := c2
-		var result09 kernel.Action
+		t115 := c2
+		var result010 kernel.Action
 		switch {
 		default:
 //line relay.go:63
 			if threadX != 0 {
-				result09 = 1
+				result010 = 1
 			} else {
-				t117 := t36.Kind
-				if t117 == 0 {
-					if t214.Stopped != 0 {
-						result09 = 0
+				t116 := t38.Kind
+				if t116 == 0 {
+					if t215.Stopped != 0 {
+						result010 = 0
 						break
 					}
 //line relay.go:71
-					t215 := t116
+					t216 := t115
 //line relay.go:71
-					t37 := t214.Next
-					t47 := t36
-					var result010 bool
-//line context.go:52
-					if t37.Mailbox == 0 {
-						result010 = false
+					t39 := t215.Next
+					t47 := t38
+					var result011 bool
+//line context.go:54
+					if t39.Mailbox == 0 {
+						result011 = false
 					} else {
-						t118 := t37.Mailbox
-						t216 := t37.Actor
+						t117 := t39.Mailbox
+						t217 := t39.Actor
 //line send.go:27
-						if !(t215.To.Box == t118 && t215.To.Actor == t216) {
+						if !(t216.To.Box == t117 && t216.To.Actor == t217) {
 //line send.go:30
-							t119 := int(t118) * 16
-							t217 := (int(t118) + 1) * 16
+							t118 := int(t117) * 16
+							t218 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t215.Post[t119:t217]
+							b4 := t216.Post[t118:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t215.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t216.To = actor.Target{Box: t117, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t215.Post)
-							if t215.To.Kind == 1 {
-								room4 = len(t215.Host)
+							room6 := len(t216.Post)
+							if t216.To.Kind == 1 {
+								room6 = len(t216.Host)
 							}
-							end2 := t215.To.Ring + uint64(t215.To.Slots)*t215.To.Step
+							end2 := t216.To.Ring + uint64(t216.To.Slots)*t216.To.Step
 //line send.go:37
-							if end2 > uint64(room4) || t215.To.Ring > end2 {
+							if end2 > uint64(room6) || t216.To.Ring > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
-//line context.go:56
-						t38 := t215
+//line context.go:58
+						t310 := t216
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block7:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t38.To.Box)
-							t120 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t38.Post[t120:t218]
-							if t38.To.Owner != t38.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t38.To.Owner = uint32(loaded18)
-							}
-							if t38.To.Owner != t38.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-										t55 := t38
-										t67 := t38
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t85 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t106 := loaded21
-//line send.go:70
-										t55.To.Tail = t85
-//line send.go:70
-										t67.To.Head = t106
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
-//line send.go:72
-											t38.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t38.To.Head)
+							box4 := int(t310.To.Box)
+							t119 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t310.Post[t119:t219]; ; {
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+									t311 := t310
+									t48 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t48[10])
+//line send.go:83
+									t311.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t311.To.Owner != t311.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t311
+										t312 := t311
+//line send.go:87
+										loaded19 := host2.Load64(r, &t48[0])
+										t55 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t48[8])
+										t76 := loaded20
+//line send.go:87
+										t220.To.Tail = t55
+//line send.go:87
+										t312.To.Head = t76
+										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t311.Host[t48[15]+1])
+//line send.go:89
+											t311.To.Head = loaded21
+											kernel.StoreRelaxed(&t48[8], t311.To.Head)
 										}
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block7
+										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t38.To.Tail {
-										t134 := t38
-										t144 := t38
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block7
 									}
-//line send.go:87
-									t38.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t310.To.Tail {
+									t85 := t310
+									t97 := t310
+									t106 := tail2 + 1
+									t1110 := owner2
+//line send.go:72
+									t85.To.Tail = t106
+//line send.go:72
+									t97.To.Owner = t1110
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block7
+								}
+//line send.go:75
+								t310.To.Tail = tail2
 							}
 						}
-//line context.go:56
+//line context.go:58
 						ticket4 := ticket3
-						room6 := room5
-//line context.go:57
-						if room6 != 0 {
-							result010 = false
+						room10 := room7
+//line context.go:59
+						if room10 != 0 {
+							result011 = false
 						} else {
-							t68 := ticket4
-//line send.go:46
-							t121 := t215.To.Ring
-//line send.go:46
-							t219 := t215.To.Step
-//line send.go:46
-							t39 := t215.To.Slots
-							t48 := t68
-//line send.go:50
-							result011 := int(t121 + uint64(t48&(t39-1))*t219)
-//line send.go:46
-							result012 := result011
-//line context.go:60
-							t86 := result012
-							t96 := uint64(ticket4+1) << 32
-							slot3 := t86
-							tag2 := t96
-//line context.go:61
-							if t215.To.Kind == 1 {
-								t107 := t215
-								t1110 := slot3
-								t123 := tag2
-//line send.go:106
-								t124 := t1110
-								t220 := t1110 + 4
-//line send.go:106
-								h3 := t107.Host[t124:t220]
-								kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t123)
-								kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
-								kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:63
-								t135 := t215.Host
-								t145 := slot3 + 4
-								t154 := tag2
-								t165 := t47
-//line context.go:63
-								kernel.PutWords(t135, t145, t154, t165)
-								result010 = true
+							var result012 []uint64
+//line send.go:102
+							if t216.To.Kind == 1 {
+								result012 = t216.Host
 							} else {
-								t174 := t215
-								t182 := slot3
-								t193 := tag2
-//line send.go:95
-								t125 := t182
-								t221 := t182 + 4
-//line send.go:95
-								h4 := t174.Post[t125:t221]
-								kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t193)
-								kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
-								kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:67
-								t202 := t215.Post
-								t2110 := slot3 + 4
-								t223 := tag2
-								t233 := t47
-//line context.go:67
-								kernel.PutWords(t202, t2110, t223, t233)
-								t242 := t215
-//line send.go:117
-								if !(t242.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t242.To.Box)
-									t126 := box5 * 16
-									t224 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t242.Post[t126:t224]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t242.Host[0], 1)
-									}
-								}
-//line context.go:69
-								result010 = true
+								result012 = t216.Post
 							}
+//line context.go:62
+							t77 := result012
+							t86 := ticket4
+//line send.go:46
+							t120 := t216.To.Ring
+//line send.go:46
+							t221 := t216.To.Step
+//line send.go:46
+							t313 := t216.To.Slots
+							t49 := t86
+//line send.go:50
+							result013 := int(t120 + uint64(t49&(t313-1))*t221)
+//line send.go:46
+							result014 := result013
+//line context.go:62
+							t107 := result014
+							t1111 := uint64(ticket4+1) << 32
+							memory2 := t77
+							slot3 := t107
+							tag2 := t1111
+//line context.go:63
+							t125 := t216
+							t133 := memory2
+							t143 := slot3
+							t152 := tag2
+//line send.go:112
+							t121 := t143
+							t223 := t143 + 4
+//line send.go:112
+							h2 := t133[t121:t223]
+							kernel.StoreRelaxed(&h2[0], t152|uint64(t125.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t152)
+							kernel.StoreRelaxed(&h2[2], t152|uint64(t125.Words[t125.At+2]))
+							kernel.StoreRelaxed(&h2[3], t152|uint64(t125.Words[t125.At+3]))
+//line context.go:64
+							t163 := memory2
+							t172 := slot3 + 4
+							t182 := tag2
+							t193 := t47
+//line context.go:64
+							kernel.PutWords(t163, t172, t182, t193)
+							t202 := t216
+//line send.go:123
+							if !(t202.Wakes == 0 || t202.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t202.To.Box)
+								t126 := box5 * 16
+								t224 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t202.Post[t126:t224]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t202.Host[0], 1)
+								}
+							}
+//line context.go:66
+							result011 = true
 						}
 					}
 //line relay.go:71
-					if !result010 {
-						result09 = 4
+					if !result011 {
+						result010 = 4
 						break
 					}
 //line relay.go:74
 					now2 := kernel.Clock()
 					now3 := now2
 //line relay.go:75
-					if t214.Last != 0 {
-						t75 := uint32(now3 - t214.Last)
+					if t215.Last != 0 {
+						t78 := uint32(now3 - t215.Last)
 //line relay.go:76
-						result013 := tripBucket(t75)
+						result015 := tripBucket(t78)
 //line relay.go:76
-						t214.Trips[result013]++
+						t215.Trips[result015]++
 					}
-					t214.Last = now3
-					t214.Balls++
-					result09 = 0
+					t215.Last = now3
+					t215.Balls++
+					result010 = 0
 					break
 //line relay.go:81
-				} else if t117 == 1 {
-					t97 := t214
-					t108 := t214
-					t1111 := t214
+				} else if t116 == 1 {
+					t98 := t215
+					t108 := t215
+					t1112 := t215
 //line relay.go:82
-					t127 := t36.Next
+					t127 := t38.Next
 //line relay.go:82
-					t97.Next = t127
+					t98.Next = t127
 //line relay.go:82
 					t108.Stopped = 0
 //line relay.go:82
-					t1111.Last = 0
-				} else if t117 == 2 {
-					t214.Stopped = 1
-				} else if t117 == 3 {
-					*t46 = t214.Balls
-				} else if t117 == 4 {
-					*t46 = uint64(t214.Trips[t36.Number%464])
-				} else if t117 == 5 {
+					t1112.Last = 0
+				} else if t116 == 2 {
+					t215.Stopped = 1
+				} else if t116 == 3 {
+					*t46 = t215.Balls
+				} else if t116 == 4 {
+					*t46 = uint64(t215.Trips[t38.Number%464])
+				} else if t116 == 5 {
 					now4 := kernel.Clock()
 //line relay.go:90
 					*t46 = uint64(now4)
-				} else if t117 == 6 {
+				} else if t116 == 6 {
 					now5 := kernel.GlobalTimer()
 //line relay.go:92
 					*t46 = uint64(now5)
 				}
-				result09 = 1
+				result010 = 1
 			}
 		}
 //line quern_gen.go:14
-		result2 := result09
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -4924,7 +4916,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4949,43 +4941,43 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:174
 				source3 := sh.Missing[0]
 				t225 := source3
-				var result014 uint32
+				var result016 uint32
 				switch {
 				default:
 //line look.go:33
 					if t225 == 4 {
-						result014 = 0
+						result016 = 0
 						break
 //line look.go:35
 					} else if t225 < 4 {
-						result014 = shape.Slots + t225*shape.SideSlots
+						result016 = shape.Slots + t225*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result014 = shape.Slots + (t225-1)*shape.SideSlots
+					result016 = shape.Slots + (t225-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t56 := source3
-				var result015 uint32
+				var result017 uint32
 //line look.go:43
 				if t56 == 4 {
-					result015 = shape.Slots
+					result017 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result017 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+				t79 := at3
 				t87 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t76:t87]
+				slot4 := t422[t79:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t98:t109]
+				reply2 := words[t99:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -4996,223 +4988,223 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 			sh.Missing[0] = 9
 			t552 := !forwards
 			if !t552 {
-				t49 := c
+				t492 := c
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result016 bool
+				var result018 bool
 			block9:
 				switch {
 				default:
 //line alone.go:190
 					list2 := int(t50[11])
-					count2 := uint32(t49.Post[list2])
+					count2 := uint32(t492.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t49.Post[list2+1+int(i2)]
+						to2 := t492.Post[list2+1+int(i2)]
 						t128 := uint32(to2)
 						t226 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t128 && t49.To.Actor == t226) {
+						if !(t492.To.Box == t128 && t492.To.Actor == t226) {
 //line send.go:30
 							t129 := int(t128) * 16
 							t227 := (int(t128) + 1) * 16
 //line send.go:30
-							b7 := t49.Post[t129:t227]
+							b7 := t492.Post[t129:t227]
 							loaded24 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded25 := host2.Load64(r, &b7[8])
 							loaded26 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t128, Actor: t226, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
+							t492.To = actor.Target{Box: t128, Actor: t226, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
-							room7 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room7 = len(t49.Host)
+							room11 := len(t492.Post)
+							if t492.To.Kind == 1 {
+								room11 = len(t492.Host)
 							}
-							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(room7) || t49.To.Ring > end3 {
+							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end3 > uint64(room11) || t492.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t310 := t49
+						t314 := t492
 						var ticket5 uint32
-						var room8 uint32
+						var room12 uint32
 					block10:
 						switch {
 						default:
 //line send.go:58
-							box6 := int(t310.To.Box)
+							box6 := int(t314.To.Box)
 							t130 := box6 * 16
 							t228 := (box6 + 1) * 16
-//line send.go:59
-							b8 := t310.Post[t130:t228]
-							if t310.To.Owner != t310.To.Actor {
-								loaded27 := host2.Load64(r, &b8[10])
-//line send.go:61
-								t310.To.Owner = uint32(loaded27)
-							}
-							if t310.To.Owner != t310.To.Actor {
-								atomic.AddUint64(&b8[1], 1)
-								ticket5 = 0
-								room8 = 2
-							} else {
-//line send.go:67
-								loaded28 := host2.Load64(r, &b8[10])
-								for owner3 := uint32(loaded28); ; {
-									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-										t57 := t310
-										t69 := t310
-//line send.go:70
-										loaded29 := host2.Load64(r, &b8[0])
-										t88 := loaded29
-//line send.go:70
-										loaded30 := host2.Load64(r, &b8[8])
-										t1010 := loaded30
-//line send.go:70
-										t57.To.Tail = t88
-//line send.go:70
-										t69.To.Head = t1010
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded31 := host2.Load64(r, &t310.Host[b8[15]+1])
-//line send.go:72
-											t310.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t310.To.Head)
+//line send.go:60
+							for b8 := t314.Post[t130:t228]; ; {
+								if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+									t315 := t314
+									t410 := b8
+//line send.go:83
+									loaded27 := host2.Load64(r, &t410[10])
+//line send.go:83
+									t315.To.Owner = uint32(loaded27)
+									var room13 uint32
+//line send.go:84
+									if t315.To.Owner != t315.To.Actor {
+										room13 = 2
+									} else {
+										t229 := t315
+										t316 := t315
+//line send.go:87
+										loaded28 := host2.Load64(r, &t410[0])
+										t57 := loaded28
+//line send.go:87
+										loaded29 := host2.Load64(r, &t410[8])
+										t710 := loaded29
+//line send.go:87
+										t229.To.Tail = t57
+//line send.go:87
+										t316.To.Head = t710
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
+											loaded30 := host2.Load64(r, &t315.Host[t410[15]+1])
+//line send.go:89
+											t315.To.Head = loaded30
+											kernel.StoreRelaxed(&t410[8], t315.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											atomic.AddUint64(&b8[1], 1)
-											ticket5 = 0
-											room8 = 1
-											break block10
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
+											room13 = 1
+										} else {
+											room13 = 0
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
-									tail3 := old3
-//line send.go:83
-									if tail3 == t310.To.Tail {
-										t136 := t310
-										t146 := t310
-										t155 := tail3 + 1
-										t166 := owner3
-//line send.go:84
-										t136.To.Tail = t155
-//line send.go:84
-										t146.To.Owner = t166
-										t175 := uint32(tail3)
-										ticket5 = t175
-										room8 = 0
+//line send.go:62
+									room14 := room13
+									if room14 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b8[1], 1)
+										ticket5 = 0
+										room12 = room14
 										break block10
 									}
-//line send.go:87
-									t310.To.Tail = tail3
 								}
+//line send.go:67
+								loaded31 := host2.Load64(r, &b8[10])
+								owner3 := uint32(loaded31)
+//line send.go:70
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+								tail3 := old3
+//line send.go:71
+								if tail3 == t314.To.Tail {
+									t88 := t314
+									t910 := t314
+									t1010 := tail3 + 1
+									t1113 := owner3
+//line send.go:72
+									t88.To.Tail = t1010
+//line send.go:72
+									t910.To.Owner = t1113
+									t1210 := uint32(tail3)
+									ticket5 = t1210
+									room12 = 0
+									break block10
+								}
+//line send.go:75
+								t314.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room9 := room8
+						room15 := room12
 //line alone.go:196
-						if room9 == 1 {
-							t610 := int(t50[13])
+						if room15 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t77 := int(t50[13]) + len(t532) + 1
+							t711 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t610:t77]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t492.Post[t66:t711]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result017 := t49.Correlation()
+							result019 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result017
+							saved3[len(t532)] = result019
 							t50[12] = i2 + 1
-							result016 = false
+							result018 = false
 							break block9
 						}
 //line alone.go:205
-						if room9 == 0 {
-							t99 := t49
+						if room15 == 0 {
+							t911 := t492
 							t1011 := t532
-							t1112 := ticket6
-//line alone.go:229
-							t131 := t1112
-//line send.go:46
-							t137 := t99.To.Ring
-//line send.go:46
-							t229 := t99.To.Step
-//line send.go:46
-							t311 := t99.To.Slots
-							t410 := t131
-//line send.go:50
-							result018 := int(t137 + uint64(t410&(t311-1))*t229)
-//line send.go:46
-							result019 := result018
-//line alone.go:229
-							t312 := result019
-							t411 := uint64(t1112+1) << 32
-							slot5 := t312
-							tag4 := t411
-//line alone.go:230
-							if t99.To.Kind == 1 {
-								t58 := t99
-								t611 := slot5
-								t78 := tag4
-//line send.go:106
-								t138 := t611
-								t230 := t611 + 4
-//line send.go:106
-								h5 := t58.Host[t138:t230]
-								kernel.StoreRelaxed(&h5[0], t78|uint64(t58.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t78)
-								kernel.StoreRelaxed(&h5[2], t78|uint64(t58.Words[t58.At+2]))
-								kernel.StoreRelaxed(&h5[3], t78|uint64(t58.Words[t58.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t1011); w9++ {
-									kernel.StoreRelaxed(&t99.Host[slot5+4+w9], tag4|uint64(t1011[w9]))
-								}
+							t1114 := ticket6
+							var result020 []uint64
+//line send.go:102
+							if t911.To.Kind == 1 {
+								result020 = t911.Host
 							} else {
-//line alone.go:237
-								t89 := t99
-								t910 := slot5
-								t1012 := tag4
-//line send.go:95
-								t139 := t910
-								t231 := t910 + 4
-//line send.go:95
-								h6 := t89.Post[t139:t231]
-								kernel.StoreRelaxed(&h6[0], t1012|uint64(t89.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t1012)
-								kernel.StoreRelaxed(&h6[2], t1012|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1012|uint64(t89.Words[t89.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t1011); w10++ {
-									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
-								}
-								t1113 := t99
-//line send.go:117
-								if !(t1113.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box7 := int(t1113.To.Box)
-									t140 := box7 * 16
-									t234 := (box7 + 1) * 16
-//line send.go:124
-									b9 := t1113.Post[t140:t234]
-									loaded32 := host2.Load64(r, &b9[9])
-									if loaded32 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1113.Host[0], 1)
-									}
+								result020 = t911.Post
+							}
+//line alone.go:229
+							t230 := result020
+							t317 := t1114
+//line send.go:46
+							t131 := t911.To.Ring
+//line send.go:46
+							t231 := t911.To.Step
+//line send.go:46
+							t318 := t911.To.Slots
+							t411 := t317
+//line send.go:50
+							result021 := int(t131 + uint64(t411&(t318-1))*t231)
+//line send.go:46
+							result022 := result021
+//line alone.go:229
+							t58 := result022
+							t67 := uint64(t1114+1) << 32
+							memory3 := t230
+							slot5 := t58
+							tag4 := t67
+//line alone.go:230
+							t712 := t911
+							t89 := memory3
+							t912 := slot5
+							t1012 := tag4
+//line send.go:112
+							t134 := t912
+							t233 := t912 + 4
+//line send.go:112
+							h3 := t89[t134:t233]
+							kernel.StoreRelaxed(&h3[0], t1012|uint64(t712.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t1012)
+							kernel.StoreRelaxed(&h3[2], t1012|uint64(t712.Words[t712.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1012|uint64(t712.Words[t712.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t1011); w8++ {
+								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1011[w8]))
+							}
+							t1115 := t911
+//line send.go:123
+							if !(t1115.Wakes == 0 || t1115.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box7 := int(t1115.To.Box)
+								t135 := box7 * 16
+								t234 := (box7 + 1) * 16
+//line send.go:130
+								b9 := t1115.Post[t135:t234]
+								loaded32 := host2.Load64(r, &b9[9])
+								if loaded32 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1115.Host[b9[15]], 1)
+									kernel.StoreRelaxed(&t1115.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result016 = true
+					result018 = true
 				}
 //line alone.go:82
-				t552 = result016
+				t552 = result018
 			}
 			whole := t552
 //line alone.go:83
@@ -5251,29 +5243,29 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t612 := level2
-								var result020 uint32
+								t68 := level2
+								var result023 uint32
 								switch {
 								default:
 //line look.go:33
-									if t612 == 4 {
-										result020 = 0
+									if t68 == 4 {
+										result023 = 0
 										break
 //line look.go:35
-									} else if t612 < 4 {
-										result020 = shape.Slots + t612*shape.SideSlots
+									} else if t68 < 4 {
+										result023 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t612-1)*shape.SideSlots
+									result023 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result023 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t913 := level2
+									source4 = t913
 									sides2 = 1
 								}
 							}
@@ -5301,65 +5293,65 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t622
-							ring2 := t1210
+							t1211 := t622
+							ring2 := t1211
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1310 := t632
+								t136 := t632
 //line alone.go:146
-								t147 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1310
-								at5 = t147
+								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t136
+								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t167 := source4
-								var result021 uint32
+								t164 := source4
+								var result024 uint32
 								switch {
 								default:
 //line look.go:33
-									if t167 == 4 {
-										result021 = 0
+									if t164 == 4 {
+										result024 = 0
 										break
 //line look.go:35
-									} else if t167 < 4 {
-										result021 = shape.Slots + t167*shape.SideSlots
+									} else if t164 < 4 {
+										result024 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t167-1)*shape.SideSlots
+									result024 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result022 uint32
+								var result025 uint32
 //line look.go:43
 								if t194 == 4 {
-									result022 = shape.Slots
+									result025 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result025 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result024 + sh.Ticket&(result025-1)) * shape.InStep
 							}
-							t2111 := at5
+							t2110 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2111:t2210]
+							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t235]
-							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded37 := host2.Load64(r, &slot6[w11])
+							for w9 := 0; w9 < len(slot6); w9++ {
+								loaded37 := host2.Load64(r, &slot6[w9])
 								v2 := loaded37
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block11
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164

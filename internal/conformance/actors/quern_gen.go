@@ -32,23 +32,22 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -89,23 +88,22 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -148,23 +146,22 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -205,23 +202,22 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 68, Col: 3, Text: "asked to"},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
@@ -264,23 +260,22 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "handlers.go", Line: 95, Col: 10},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -322,23 +317,22 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -379,25 +373,22 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -438,23 +429,22 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -495,23 +485,22 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -552,26 +541,23 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 78, Col: 36},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "context.go", Line: 75, Col: 36},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -613,23 +599,22 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -670,23 +655,22 @@ var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "handlers.go", Line: 231, Col: 3, Text: "asked to"},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -728,23 +712,22 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -786,23 +769,22 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -844,23 +826,22 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -984,15 +965,15 @@ func quernHostPostActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int32, host]](r, 1)
 	var in2 *int32
 	var out2 *host
-	var t214 *host
-	var t36 *int32
+	var t215 *host
+	var t38 *int32
 	var t46 *host
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -1096,13 +1077,13 @@ func quernHostPostActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
-				t36 = in2
+				t215 = state
+				t38 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t214, t36, t46, sh, outcome)
+						quernRow5PostActor(r, t215, t38, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1121,7 +1102,7 @@ func quernHostPostActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1251,79 +1232,89 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1335,80 +1326,70 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -1455,29 +1436,29 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -1505,65 +1486,65 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -1614,14 +1595,14 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t214 *host, t36 *int32, t46 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t215 *host, t38 *int32, t46 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
-			t214.Messages += *t36
-			t46.Messages = t214.Messages
+			t215.Messages += *t38
+			t46.Messages = t215.Messages
 		}
 //line alone.go:59
 		if t2 {
@@ -1631,7 +1612,7 @@ func quernRow5PostActor(r *host2.Run, t214 *host, t36 *int32, t46 *host, sh *act
 }
 
 //go:noinline
-func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1655,44 +1636,44 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -1707,7 +1688,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -1716,210 +1697,210 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t115 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t217 := (int(t116) + 1) * 16
+							t116 := int(t115) * 16
+							t218 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t117:t217]
+							b4 := t49.Post[t116:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t118 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t118:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t117 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t117:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t118 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t118
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t119 := ticket4
-//line alone.go:229
-							t120 := t119
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t119+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1110 := t97
-//line send.go:117
-								if !(t1110.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1110.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t119
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t119+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1110 := t99
+//line send.go:123
+							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1110.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1110.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1110.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -1958,29 +1939,29 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -2014,59 +1995,59 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -2141,20 +2122,20 @@ func quernHostHighestActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
 	var in2 *Row
 	var out2 *Highest
-	var t116 *int32
-	var t214 *Row
-	var t36 *Highest
+	var t115 *int32
+	var t215 *Row
+	var t38 *Highest
 	best := host2.Shared[[64]Highest](r, 3)
 	var n int
 	last := host2.Shared[Highest](r, 4)
-	var result09 Highest
+	var result010 Highest
 	var found Highest
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result011 kernel.Action = 1
+	outcome := uint32(result011)
 	var forwards bool
 	var stops bool
 	var last2 bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -2258,13 +2239,13 @@ func quernHostHighestActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5HighestActor(r, best, t214)
+						quernRow5HighestActor(r, best, t215)
 					}
 				}
 //line forms.go:50
@@ -2284,13 +2265,13 @@ func quernHostHighestActor(r *host2.Run) {
 					}
 				}
 //line forms.go:60
-				result09 = *last
+				result010 = *last
 //line forms.go:38
-				found = result09
+				found = result010
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow8HighestActor(r, t116, t36, found, sh, outcome)
+						quernRow8HighestActor(r, t115, t38, found, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2309,7 +2290,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last2, command, in, mail, t233, t253, t263)
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last2, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2439,79 +2420,89 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2523,80 +2514,70 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -2643,29 +2624,29 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -2693,65 +2674,65 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -2802,11 +2783,11 @@ func quernRow4HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
 }
 
 //go:noinline
-func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t214 *Row) {
+func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t215 *Row) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line forms.go:36
-		best[threadX] = Highest{Value: t214.Values[threadX], At: int32(threadX)}
+		best[threadX] = Highest{Value: t215.Values[threadX], At: int32(threadX)}
 	}
 }
 
@@ -2833,14 +2814,14 @@ func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
 }
 
 //go:noinline
-func quernRow8HighestActor(r *host2.Run, t116 *int32, t36 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+func quernRow8HighestActor(r *host2.Run, t115 *int32, t38 *Highest, found Highest, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:39
 		if threadX == 0 {
-			*t116++
-			*t36 = found
+			*t115++
+			*t38 = found
 		}
 //line alone.go:59
 		if t2 {
@@ -2850,7 +2831,7 @@ func quernRow8HighestActor(r *host2.Run, t116 *int32, t36 *Highest, found Highes
 }
 
 //go:noinline
-func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -2874,44 +2855,44 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result011 uint32
+				t216 := source3
+				var result012 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result011 = 0
+					if t216 == 4 {
+						result012 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result011 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result012 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t215-1)*shape.SideSlots
+					result012 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result012 uint32
+				var result013 uint32
 //line look.go:43
 				if t55 == 4 {
-					result012 = shape.Slots
+					result013 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -2926,7 +2907,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result014 bool
 			block7:
 				switch {
 				default:
@@ -2935,210 +2916,210 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result015 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result015
 							t50[12] = i2 + 1
-							result013 = false
+							result014 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result015 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result016 := result015
-//line alone.go:229
-							t39 := result016
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result016 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result016 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result016 = t99.Post
+							}
+//line alone.go:229
+							t221 := result016
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result017 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result018 := result017
+//line alone.go:229
+							t57 := result018
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result014 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result014
 			}
 			whole := t552
 //line alone.go:83
@@ -3177,29 +3158,29 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result017 uint32
+								t68 := level2
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result017 = 0
+									if t68 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result017 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result019 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t610-1)*shape.SideSlots
+									result019 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -3233,59 +3214,59 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result018 uint32
+								t163 := source4
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result018 = 0
+									if t163 == 4 {
+										result020 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result018 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result020 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t165-1)*shape.SideSlots
+									result020 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result021 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result021 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result021 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -3360,15 +3341,15 @@ func quernHostEchoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
 	var in2 *Message
 	var out2 *Message
-	var t116 *Count
-	var t214 *Message
-	var t36 *Message
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *Count
+	var t215 *Message
+	var t38 *Message
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -3472,13 +3453,13 @@ func quernHostEchoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5EchoActor(r, t36, t214, t116, sh, outcome)
+						quernRow5EchoActor(r, t38, t215, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3497,7 +3478,7 @@ func quernHostEchoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3627,79 +3608,89 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3711,80 +3702,70 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -3831,29 +3812,29 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -3881,65 +3862,65 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -3990,17 +3971,17 @@ func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host2.Run, t36, t214 *Message, t116 *Count, sh *actor.Status, outcome uint32) {
+func quernRow5EchoActor(r *host2.Run, t38, t215 *Message, t115 *Count, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX < 16 {
-			t36.Words[threadX] = t214.Words[threadX] + 1
+			t38.Words[threadX] = t215.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t116.Messages++
-			t116.Sum += int64(t214.Words[0])
+			t115.Messages++
+			t115.Sum += int64(t215.Words[0])
 		}
 //line alone.go:59
 		if t2 {
@@ -4010,7 +3991,7 @@ func quernRow5EchoActor(r *host2.Run, t36, t214 *Message, t116 *Count, sh *actor
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -4034,44 +4015,44 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -4086,7 +4067,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -4095,210 +4076,210 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -4337,29 +4318,29 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -4393,59 +4374,59 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -4520,14 +4501,14 @@ func quernHostAccumulateActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
 	var in2 *Sample
 	var out2 *Reply
-	var t116 *Total
-	var t214 *Sample
-	var t36 *Reply
+	var t115 *Total
+	var t215 *Sample
+	var t38 *Reply
 	var t55 Kind
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -4631,24 +4612,24 @@ func quernHostAccumulateActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5AccumulateActor(r, t214)
+						quernRow5AccumulateActor(r, t215)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6AccumulateActor(r, t116, t214, t36)
+						quernRow6AccumulateActor(r, t115, t215, t38)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:81
-				t55 = t214.Kind
+				t55 = t215.Kind
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4671,7 +4652,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4801,79 +4782,89 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4885,80 +4876,70 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -5005,29 +4986,29 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -5055,65 +5036,65 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -5164,14 +5145,14 @@ func quernRow4AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host2.Run, t214 *Sample) {
+func quernRow5AccumulateActor(r *host2.Run, t215 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:67
-		if t214.Kind == 2 && threadX == 40 || t214.Kind == 3 {
+		if t215.Kind == 2 && threadX == 40 || t215.Kind == 3 {
 			host2.Fail(r, "asked to")
-		} else if t214.Kind == 5 {
-			for t214.Kind == 5 {
+		} else if t215.Kind == 5 {
+			for t215.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -5179,24 +5160,24 @@ func quernRow5AccumulateActor(r *host2.Run, t214 *Sample) {
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host2.Run, t116 *Total, t214 *Sample, t36 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t115 *Total, t215 *Sample, t38 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:75
 		if threadX == 0 {
-			t116.Sum += int64(t214.Value)
-			t116.Count++
-			t117 := t36
-			t215 := t36
+			t115.Sum += int64(t215.Value)
+			t115.Count++
+			t116 := t38
+			t216 := t38
 //line handlers.go:78
-			t37 := t116.Sum
+			t39 := t115.Sum
 //line handlers.go:78
-			t46 := t116.Count
+			t46 := t115.Count
 //line handlers.go:78
-			t117.Sum = t37
+			t116.Sum = t39
 //line handlers.go:78
-			t215.Count = t46
-			t36.Last = [3]uint8{uint8(t214.Value), uint8(t214.Value >> 8), uint8(t214.Kind)}
+			t216.Count = t46
+			t38.Last = [3]uint8{uint8(t215.Value), uint8(t215.Value >> 8), uint8(t215.Kind)}
 		}
 	}
 }
@@ -5206,23 +5187,23 @@ func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result010 kernel.Action
 		switch {
 		default:
 //line handlers.go:82
 			if t55 == 1 {
-				result09 = 0
+				result010 = 0
 				break
 //line handlers.go:84
 			} else if t55 == 4 {
-				result09 = 3
+				result010 = 3
 				break
 			}
 //line handlers.go:87
-			result09 = 1
+			result010 = 1
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -5232,7 +5213,7 @@ func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -5256,44 +5237,44 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result010 uint32
+				t217 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result010 = 0
+					if t217 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result010 = shape.Slots + t216*shape.SideSlots
+					} else if t217 < 4 {
+						result011 = shape.Slots + t217*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t216-1)*shape.SideSlots
+					result011 = shape.Slots + (t217-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t56 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t56 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -5308,7 +5289,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block8:
 				switch {
 				default:
@@ -5317,210 +5298,210 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t118 := uint32(to2)
-						t217 := uint32(to2 >> 32)
+						t117 := uint32(to2)
+						t218 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t118 && t49.To.Actor == t217) {
+						if !(t49.To.Box == t117 && t49.To.Actor == t218) {
 //line send.go:30
-							t119 := int(t118) * 16
-							t218 := (int(t118) + 1) * 16
+							t118 := int(t117) * 16
+							t219 := (int(t117) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t119:t218]
+							b4 := t49.Post[t118:t219]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t118, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t117, Actor: t218, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t38 := t49
+						t310 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block9:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t38.To.Box)
-							t120 := box4 * 16
-							t219 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t38.Post[t120:t219]
-							if t38.To.Owner != t38.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t38.To.Owner = uint32(loaded18)
-							}
-							if t38.To.Owner != t38.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-										t57 := t38
-										t67 := t38
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t57.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
-//line send.go:72
-											t38.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t38.To.Head)
+							box4 := int(t310.To.Box)
+							t119 := box4 * 16
+							t220 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t310.Post[t119:t220]; ; {
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+									t311 := t310
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t311.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t311.To.Owner != t311.To.Actor {
+										room8 = 2
+									} else {
+										t221 := t311
+										t312 := t311
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t57 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t221.To.Tail = t57
+//line send.go:87
+										t312.To.Head = t77
+										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
+//line send.go:89
+											t311.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t311.To.Head)
 										}
-										if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block9
+										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t38.To.Tail {
-										t134 := t38
-										t144 := t38
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block9
 									}
-//line send.go:87
-									t38.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t310.To.Tail {
+									t86 := t310
+									t98 := t310
+									t107 := tail2 + 1
+									t1110 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t1110
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block9
+								}
+//line send.go:75
+								t310.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block8
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
-							t1110 := ticket4
-//line alone.go:229
-							t121 := t1110
-//line send.go:46
-							t123 := t97.To.Ring
-//line send.go:46
-							t220 := t97.To.Step
-//line send.go:46
-							t39 := t97.To.Slots
-							t47 := t121
-//line send.go:50
-							result014 := int(t123 + uint64(t47&(t39-1))*t220)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t310 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t310
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t58 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t124 := t69
-								t221 := t69 + 4
-//line send.go:106
-								h3 := t58.Host[t124:t221]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t58.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t58.Words[t58.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t58.Words[t58.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							t1111 := ticket4
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t125 := t98
-								t223 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t125:t223]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t126 := box5 * 16
-									t224 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t126:t224]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t223 := result015
+							t313 := t1111
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t224 := t99.To.Step
+//line send.go:46
+							t314 := t99.To.Slots
+							t410 := t313
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t314-1))*t224)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t58 := result017
+							t67 := uint64(t1111+1) << 32
+							memory2 := t223
+							slot4 := t58
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t225 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t225]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1112 := t99
+//line send.go:123
+							if !(t1112.Wakes == 0 || t1112.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1112.To.Box)
+								t125 := box5 * 16
+								t226 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1112.Post[t125:t226]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1112.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1112.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -5559,29 +5540,29 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -5609,65 +5590,65 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t127 := t622
-							ring2 := t127
+							t126 := t622
+							ring2 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t225 := at5 + shape.In
+							t227 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t225]
+							slot5 := ring2[t2110:t227]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -5741,14 +5722,14 @@ func quernHostFirstOfActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[[4]int32, int32]](r, 1)
 	var in2 *[4]int32
 	var out2 *int32
-	var t214 *[4]int32
-	var t36 *int32
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t215 *[4]int32
+	var t38 *int32
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -5843,12 +5824,12 @@ func quernHostFirstOfActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
-				t36 = out2
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4FirstOfActor(r, t36, t214, sh, outcome)
+						quernRow4FirstOfActor(r, t38, t215, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5867,7 +5848,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5997,79 +5978,89 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6081,80 +6072,70 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -6201,29 +6182,29 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -6251,65 +6232,65 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -6353,13 +6334,13 @@ func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t214 *[4]int32, sh *actor.Status, outcome uint32) {
+func quernRow4FirstOfActor(r *host2.Run, t38 *int32, t215 *[4]int32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:94
 		if threadX == 0 {
-			*t36 = t214[t214[0]]
+			*t38 = t215[t215[0]]
 		}
 //line alone.go:59
 		if t2 {
@@ -6369,7 +6350,7 @@ func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t214 *[4]int32, sh *actor.S
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -6393,44 +6374,44 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -6445,7 +6426,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -6454,210 +6435,210 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t115 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t217 := (int(t116) + 1) * 16
+							t116 := int(t115) * 16
+							t218 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t117:t217]
+							b4 := t49.Post[t116:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t118 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t118:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t117 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t117:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t118 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t118
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t119 := ticket4
-//line alone.go:229
-							t120 := t119
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t119+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1110 := t97
-//line send.go:117
-								if !(t1110.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1110.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t119
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t119+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1110 := t99
+//line send.go:123
+							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1110.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1110.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1110.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -6696,29 +6677,29 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -6752,59 +6733,59 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -6879,16 +6860,16 @@ func quernHostBulkyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
 	var in2 *uint32
 	var out2 *uint32
-	var t116 *uint32
-	var t214 *uint32
-	var t36 *uint32
+	var t115 *uint32
+	var t215 *uint32
+	var t38 *uint32
 	box4 := host2.Shared[[25000]uint32](r, 3)
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -6992,19 +6973,19 @@ func quernHostBulkyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5BulkyActor(r, box4, t214)
+						quernRow5BulkyActor(r, box4, t215)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6BulkyActor(r, t116, t36, box4, sh, outcome)
+						quernRow6BulkyActor(r, t115, t38, box4, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -7023,7 +7004,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -7153,79 +7134,89 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -7237,80 +7228,70 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -7357,29 +7338,29 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -7407,65 +7388,65 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -7516,23 +7497,23 @@ func quernRow4BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
 }
 
 //go:noinline
-func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t214 *uint32) {
+func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t215 *uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:105
-		box4[threadX] = *t214
+		box4[threadX] = *t215
 	}
 }
 
 //go:noinline
-func quernRow6BulkyActor(r *host2.Run, t116, t36 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
+func quernRow6BulkyActor(r *host2.Run, t115, t38 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:107
 		if threadX == 0 {
-			*t116++
-			*t36 = box4[31] + 1
+			*t115++
+			*t38 = box4[31] + 1
 		}
 //line alone.go:59
 		if t2 {
@@ -7542,7 +7523,7 @@ func quernRow6BulkyActor(r *host2.Run, t116, t36 *uint32, box4 *[25000]uint32, s
 }
 
 //go:noinline
-func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -7566,44 +7547,44 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -7618,7 +7599,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -7627,210 +7608,210 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box5 := int(t37.To.Box)
-							t119 := box5 * 16
-							t218 := (box5 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box5 := int(t39.To.Box)
+							t118 := box5 * 16
+							t219 := (box5 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box6 := int(t1111.To.Box)
-									t125 := box6 * 16
-									t223 := (box6 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box6 := int(t1111.To.Box)
+								t125 := box6 * 16
+								t225 := (box6 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -7869,29 +7850,29 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -7925,59 +7906,59 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -8052,12 +8033,12 @@ func quernHostBounceActor(r *host2.Run) {
 	var state *Match
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
-	var t214 *Match
-	var t36 *Ball
+	var t215 *Match
+	var t38 *Ball
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
+	t98 := shape.OutAt
 	t108 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -8153,13 +8134,13 @@ func quernHostBounceActor(r *host2.Run) {
 //line alone.go:58
 				in2 = &cells[0].In
 //line quern_gen.go:13
-				t214 = state
-				t36 = in2
+				t215 = state
+				t38 = in2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4BounceActor(r, cs2, first3, cells, t214, t36, sh)
+						quernRow4BounceActor(r, cs2, first3, cells, t215, t38, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8178,7 +8159,7 @@ func quernHostBounceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t51, t522, last, command, in, mail, t234, t253, t263)
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t108, cursor, forwards, t51, t522, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8308,79 +8289,89 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -8392,80 +8383,70 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -8512,29 +8493,29 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -8562,65 +8543,65 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -8668,7 +8649,7 @@ func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t214 *Match, t36 *Ball, sh *actor.Status) {
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t215 *Match, t38 *Ball, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8677,230 +8658,228 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 //line alone.go:58
 		_ = cells[0].Out
 //line quern_gen.go:13
-		t116 := c2
-		var result09 kernel.Action
+		t115 := c2
+		var result010 kernel.Action
 //line handlers.go:132
 		if threadX > 0 {
-			result09 = 0
+			result010 = 0
 		} else {
-			t214.Turns++
-			t117 := t116
+			t215.Turns++
+			t116 := t115
 //line handlers.go:136
-			result010 := actor.Self[Ball](t117)
+			result011 := actor.Self[Ball](t116)
 //line handlers.go:136
-			next4 := Ball{Back: result010, Left: t36.Left - 1, Count: t36.Count + 1, Sum: t36.Sum + uint64(t36.Left)}
-			to2 := t36.Back
-			if t36.Left == 0 {
-				t37 := t214.Result
+			next4 := Ball{Back: result011, Left: t38.Left - 1, Count: t38.Count + 1, Sum: t38.Sum + uint64(t38.Left)}
+			to2 := t38.Back
+			if t38.Left == 0 {
+				t39 := t215.Result
 				next4.Left = 0
-				to2 = t37
+				to2 = t39
 			}
 //line handlers.go:141
-			t46 := t116
+			t46 := t115
 			t55 := to2
-			t67 := &next4
-			var result011 bool
-//line context.go:52
+			t66 := &next4
+			var result012 bool
+//line context.go:54
 			if t55.Mailbox == 0 {
-				result011 = false
+				result012 = false
 			} else {
-				t118 := t55.Mailbox
-				t215 := t55.Actor
+				t117 := t55.Mailbox
+				t216 := t55.Actor
 //line send.go:27
-				if !(t46.To.Box == t118 && t46.To.Actor == t215) {
+				if !(t46.To.Box == t117 && t46.To.Actor == t216) {
 //line send.go:30
-					t119 := int(t118) * 16
-					t216 := (int(t118) + 1) * 16
+					t118 := int(t117) * 16
+					t217 := (int(t117) + 1) * 16
 //line send.go:30
-					b4 := t46.Post[t119:t216]
+					b4 := t46.Post[t118:t217]
 					loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 					loaded16 := host2.Load64(r, &b4[8])
 					loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-					t46.To = actor.Target{Box: t118, Actor: t215, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+					t46.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-					room4 := len(t46.Post)
+					room6 := len(t46.Post)
 					if t46.To.Kind == 1 {
-						room4 = len(t46.Host)
+						room6 = len(t46.Host)
 					}
 					end2 := t46.To.Ring + uint64(t46.To.Slots)*t46.To.Step
 //line send.go:37
-					if end2 > uint64(room4) || t46.To.Ring > end2 {
+					if end2 > uint64(room6) || t46.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:56
-				t38 := t46
+//line context.go:58
+				t310 := t46
 				var ticket3 uint32
-				var room5 uint32
+				var room7 uint32
 			block6:
 				switch {
 				default:
 //line send.go:58
-					box4 := int(t38.To.Box)
-					t120 := box4 * 16
-					t217 := (box4 + 1) * 16
-//line send.go:59
-					b5 := t38.Post[t120:t217]
-					if t38.To.Owner != t38.To.Actor {
-						loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-						t38.To.Owner = uint32(loaded18)
-					}
-					if t38.To.Owner != t38.To.Actor {
-						atomic.AddUint64(&b5[1], 1)
-						ticket3 = 0
-						room5 = 2
-					} else {
-//line send.go:67
-						loaded19 := host2.Load64(r, &b5[10])
-						for owner2 := uint32(loaded19); ; {
-							if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-								t56 := t38
-								t68 := t38
-//line send.go:70
-								loaded20 := host2.Load64(r, &b5[0])
-								t85 := loaded20
-//line send.go:70
-								loaded21 := host2.Load64(r, &b5[8])
-								t106 := loaded21
-//line send.go:70
-								t56.To.Tail = t85
-//line send.go:70
-								t68.To.Head = t106
-								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
-//line send.go:72
-									t38.To.Head = loaded22
-									kernel.StoreRelaxed(&b5[8], t38.To.Head)
+					box4 := int(t310.To.Box)
+					t119 := box4 * 16
+					t218 := (box4 + 1) * 16
+//line send.go:60
+					for b5 := t310.Post[t119:t218]; ; {
+						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+							t311 := t310
+							t47 := b5
+//line send.go:83
+							loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+							t311.To.Owner = uint32(loaded18)
+							var room8 uint32
+//line send.go:84
+							if t311.To.Owner != t311.To.Actor {
+								room8 = 2
+							} else {
+								t219 := t311
+								t312 := t311
+//line send.go:87
+								loaded19 := host2.Load64(r, &t47[0])
+								t56 := loaded19
+//line send.go:87
+								loaded20 := host2.Load64(r, &t47[8])
+								t76 := loaded20
+//line send.go:87
+								t219.To.Tail = t56
+//line send.go:87
+								t312.To.Head = t76
+								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
+									loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
+//line send.go:89
+									t311.To.Head = loaded21
+									kernel.StoreRelaxed(&t47[8], t311.To.Head)
 								}
-								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									atomic.AddUint64(&b5[1], 1)
-									ticket3 = 0
-									room5 = 1
-									break block6
+								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									room8 = 1
+								} else {
+									room8 = 0
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
-							tail2 := old2
-//line send.go:83
-							if tail2 == t38.To.Tail {
-								t134 := t38
-								t144 := t38
-								t153 := tail2 + 1
-								t164 := owner2
-//line send.go:84
-								t134.To.Tail = t153
-//line send.go:84
-								t144.To.Owner = t164
-								t173 := uint32(tail2)
-								ticket3 = t173
-								room5 = 0
+//line send.go:62
+							room9 := room8
+							if room9 != 0 {
+//line send.go:63
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room7 = room9
 								break block6
 							}
-//line send.go:87
-							t38.To.Tail = tail2
 						}
+//line send.go:67
+						loaded22 := host2.Load64(r, &b5[10])
+						owner2 := uint32(loaded22)
+//line send.go:70
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+						tail2 := old2
+//line send.go:71
+						if tail2 == t310.To.Tail {
+							t85 := t310
+							t97 := t310
+							t106 := tail2 + 1
+							t1110 := owner2
+//line send.go:72
+							t85.To.Tail = t106
+//line send.go:72
+							t97.To.Owner = t1110
+							t124 := uint32(tail2)
+							ticket3 = t124
+							room7 = 0
+							break block6
+						}
+//line send.go:75
+						t310.To.Tail = tail2
 					}
 				}
-//line context.go:56
+//line context.go:58
 				ticket4 := ticket3
-				room6 := room5
-//line context.go:57
-				if room6 != 0 {
-					result011 = false
+				room10 := room7
+//line context.go:59
+				if room10 != 0 {
+					result012 = false
 				} else {
-					t69 := ticket4
-//line send.go:46
-					t121 := t46.To.Ring
-//line send.go:46
-					t218 := t46.To.Step
-//line send.go:46
-					t39 := t46.To.Slots
-					t47 := t69
-//line send.go:50
-					result012 := int(t121 + uint64(t47&(t39-1))*t218)
-//line send.go:46
-					result013 := result012
-//line context.go:60
-					t86 := result013
-					t96 := uint64(ticket4+1) << 32
-					slot3 := t86
-					tag2 := t96
-//line context.go:61
+					var result013 []uint64
+//line send.go:102
 					if t46.To.Kind == 1 {
-						t107 := t46
-						t1110 := slot3
-						t123 := tag2
-//line send.go:106
-						t124 := t1110
-						t219 := t1110 + 4
-//line send.go:106
-						h3 := t107.Host[t124:t219]
-						kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t123)
-						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
-						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:63
-						t135 := t46.Host
-						t145 := slot3 + 4
-						t154 := tag2
-						t165 := t67
-//line context.go:63
-						kernel.PutWords(t135, t145, t154, t165)
-						result011 = true
+						result013 = t46.Host
 					} else {
-						t174 := t46
-						t182 := slot3
-						t193 := tag2
-//line send.go:95
-						t125 := t182
-						t220 := t182 + 4
-//line send.go:95
-						h4 := t174.Post[t125:t220]
-						kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t193)
-						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
-						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:67
-						t202 := t46.Post
-						t2110 := slot3 + 4
-						t223 := tag2
-						t233 := t67
-//line context.go:67
-						kernel.PutWords(t202, t2110, t223, t233)
-						t242 := t46
-//line send.go:117
-						if !(t242.Wakes == 0) {
-//line send.go:122
-							kernel.Fence()
-							box5 := int(t242.To.Box)
-							t126 := box5 * 16
-							t221 := (box5 + 1) * 16
-//line send.go:124
-							b6 := t242.Post[t126:t221]
-							loaded23 := host2.Load64(r, &b6[9])
-							if loaded23 != 0 {
-//line send.go:126
-								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t242.Host[0], 1)
-							}
-						}
-//line context.go:69
-						result011 = true
+						result013 = t46.Post
 					}
+//line context.go:62
+					t77 := result013
+					t86 := ticket4
+//line send.go:46
+					t120 := t46.To.Ring
+//line send.go:46
+					t220 := t46.To.Step
+//line send.go:46
+					t313 := t46.To.Slots
+					t48 := t86
+//line send.go:50
+					result014 := int(t120 + uint64(t48&(t313-1))*t220)
+//line send.go:46
+					result015 := result014
+//line context.go:62
+					t107 := result015
+					t1111 := uint64(ticket4+1) << 32
+					memory2 := t77
+					slot3 := t107
+					tag2 := t1111
+//line context.go:63
+					t125 := t46
+					t133 := memory2
+					t143 := slot3
+					t152 := tag2
+//line send.go:112
+					t121 := t143
+					t221 := t143 + 4
+//line send.go:112
+					h2 := t133[t121:t221]
+					kernel.StoreRelaxed(&h2[0], t152|uint64(t125.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t152)
+					kernel.StoreRelaxed(&h2[2], t152|uint64(t125.Words[t125.At+2]))
+					kernel.StoreRelaxed(&h2[3], t152|uint64(t125.Words[t125.At+3]))
+//line context.go:64
+					t163 := memory2
+					t172 := slot3 + 4
+					t182 := tag2
+					t193 := t66
+//line context.go:64
+					kernel.PutWords(t163, t172, t182, t193)
+					t202 := t46
+//line send.go:123
+					if !(t202.Wakes == 0 || t202.To.Kind == 1) {
+//line send.go:128
+						kernel.Fence()
+						box5 := int(t202.To.Box)
+						t126 := box5 * 16
+						t223 := (box5 + 1) * 16
+//line send.go:130
+						b6 := t202.Post[t126:t223]
+						loaded23 := host2.Load64(r, &b6[9])
+						if loaded23 != 0 {
+//line send.go:132
+							kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
+							kernel.StoreRelaxed(&t202.Host[0], 1)
+						}
+					}
+//line context.go:66
+					result012 = true
 				}
 			}
 //line handlers.go:141
-			if !result011 {
-				result09 = 4
+			if !result012 {
+				result010 = 4
 			} else {
-				result09 = 0
+				result010 = 0
 			}
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -8910,7 +8889,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 }
 
 //go:noinline
-func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -8935,49 +8914,49 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:174
 				source3 := sh.Missing[0]
 				t224 := source3
-				var result014 uint32
+				var result016 uint32
 				switch {
 				default:
 //line look.go:33
 					if t224 == 4 {
-						result014 = 0
+						result016 = 0
 						break
 //line look.go:35
 					} else if t224 < 4 {
-						result014 = shape.Slots + t224*shape.SideSlots
+						result016 = shape.Slots + t224*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result014 = shape.Slots + (t224-1)*shape.SideSlots
+					result016 = shape.Slots + (t224-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t57 := source3
-				var result015 uint32
+				var result017 uint32
 //line look.go:43
 				if t57 == 4 {
-					result015 = shape.Slots
+					result017 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result017 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+				t78 := at3
 				t87 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t75:t87]
+				slot4 := t422[t78:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t108]
+				reply2 := words[t98:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t48 := now3
-			begin = t48
+			t482 := now3
+			begin = t482
 //line alone.go:81
 			sh.Missing[0] = 9
 			t552 := !forwards
@@ -8986,7 +8965,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result016 bool
+				var result018 bool
 			block8:
 				switch {
 				default:
@@ -9011,194 +8990,194 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line send.go:31
 							t49.To = actor.Target{Box: t127, Actor: t225, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
 //line send.go:33
-							room7 := len(t49.Post)
+							room11 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room7 = len(t49.Host)
+								room11 = len(t49.Host)
 							}
 							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(room7) || t49.To.Ring > end3 {
+							if end3 > uint64(room11) || t49.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t310 := t49
+						t314 := t49
 						var ticket5 uint32
-						var room8 uint32
+						var room12 uint32
 					block9:
 						switch {
 						default:
 //line send.go:58
-							box6 := int(t310.To.Box)
+							box6 := int(t314.To.Box)
 							t129 := box6 * 16
 							t227 := (box6 + 1) * 16
-//line send.go:59
-							b8 := t310.Post[t129:t227]
-							if t310.To.Owner != t310.To.Actor {
-								loaded27 := host2.Load64(r, &b8[10])
-//line send.go:61
-								t310.To.Owner = uint32(loaded27)
-							}
-							if t310.To.Owner != t310.To.Actor {
-								atomic.AddUint64(&b8[1], 1)
-								ticket5 = 0
-								room8 = 2
-							} else {
-//line send.go:67
-								loaded28 := host2.Load64(r, &b8[10])
-								for owner3 := uint32(loaded28); ; {
-									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-										t58 := t310
-										t610 := t310
-//line send.go:70
-										loaded29 := host2.Load64(r, &b8[0])
-										t88 := loaded29
-//line send.go:70
-										loaded30 := host2.Load64(r, &b8[8])
-										t109 := loaded30
-//line send.go:70
-										t58.To.Tail = t88
-//line send.go:70
-										t610.To.Head = t109
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded31 := host2.Load64(r, &t310.Host[b8[15]+1])
-//line send.go:72
-											t310.To.Head = loaded31
-											kernel.StoreRelaxed(&b8[8], t310.To.Head)
+//line send.go:60
+							for b8 := t314.Post[t129:t227]; ; {
+								if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+									t315 := t314
+									t410 := b8
+//line send.go:83
+									loaded27 := host2.Load64(r, &t410[10])
+//line send.go:83
+									t315.To.Owner = uint32(loaded27)
+									var room13 uint32
+//line send.go:84
+									if t315.To.Owner != t315.To.Actor {
+										room13 = 2
+									} else {
+										t228 := t315
+										t316 := t315
+//line send.go:87
+										loaded28 := host2.Load64(r, &t410[0])
+										t58 := loaded28
+//line send.go:87
+										loaded29 := host2.Load64(r, &t410[8])
+										t79 := loaded29
+//line send.go:87
+										t228.To.Tail = t58
+//line send.go:87
+										t316.To.Head = t79
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
+											loaded30 := host2.Load64(r, &t315.Host[t410[15]+1])
+//line send.go:89
+											t315.To.Head = loaded30
+											kernel.StoreRelaxed(&t410[8], t315.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											atomic.AddUint64(&b8[1], 1)
-											ticket5 = 0
-											room8 = 1
-											break block9
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
+											room13 = 1
+										} else {
+											room13 = 0
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
-									tail3 := old3
-//line send.go:83
-									if tail3 == t310.To.Tail {
-										t136 := t310
-										t146 := t310
-										t155 := tail3 + 1
-										t166 := owner3
-//line send.go:84
-										t136.To.Tail = t155
-//line send.go:84
-										t146.To.Owner = t166
-										t175 := uint32(tail3)
-										ticket5 = t175
-										room8 = 0
+//line send.go:62
+									room14 := room13
+									if room14 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b8[1], 1)
+										ticket5 = 0
+										room12 = room14
 										break block9
 									}
-//line send.go:87
-									t310.To.Tail = tail3
 								}
+//line send.go:67
+								loaded31 := host2.Load64(r, &b8[10])
+								owner3 := uint32(loaded31)
+//line send.go:70
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+								tail3 := old3
+//line send.go:71
+								if tail3 == t314.To.Tail {
+									t88 := t314
+									t99 := t314
+									t109 := tail3 + 1
+									t1112 := owner3
+//line send.go:72
+									t88.To.Tail = t109
+//line send.go:72
+									t99.To.Owner = t1112
+									t1210 := uint32(tail3)
+									ticket5 = t1210
+									room12 = 0
+									break block9
+								}
+//line send.go:75
+								t314.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room9 := room8
+						room15 := room12
 //line alone.go:196
-						if room9 == 1 {
-							t611 := int(t50[13])
+						if room15 == 1 {
+							t67 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t611:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t67:t710]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result017 := t49.Correlation()
+							result019 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result017
+							saved3[len(t532)] = result019
 							t50[12] = i2 + 1
-							result016 = false
+							result018 = false
 							break block8
 						}
 //line alone.go:205
-						if room9 == 0 {
-							t98 := t49
+						if room15 == 0 {
+							t910 := t49
 							t1010 := t532
-							t1111 := ticket6
-//line alone.go:229
-							t130 := t1111
-//line send.go:46
-							t131 := t98.To.Ring
-//line send.go:46
-							t228 := t98.To.Step
-//line send.go:46
-							t311 := t98.To.Slots
-							t410 := t130
-//line send.go:50
-							result018 := int(t131 + uint64(t410&(t311-1))*t228)
-//line send.go:46
-							result019 := result018
-//line alone.go:229
-							t312 := result019
-							t411 := uint64(t1111+1) << 32
-							slot5 := t312
-							tag4 := t411
-//line alone.go:230
-							if t98.To.Kind == 1 {
-								t59 := t98
-								t612 := slot5
-								t77 := tag4
-//line send.go:106
-								t137 := t612
-								t229 := t612 + 4
-//line send.go:106
-								h5 := t59.Host[t137:t229]
-								kernel.StoreRelaxed(&h5[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t77)
-								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h5[3], t77|uint64(t59.Words[t59.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t1010); w9++ {
-									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
-								}
+							t1113 := ticket6
+							var result020 []uint64
+//line send.go:102
+							if t910.To.Kind == 1 {
+								result020 = t910.Host
 							} else {
-//line alone.go:237
-								t89 := t98
-								t99 := slot5
-								t1011 := tag4
-//line send.go:95
-								t138 := t99
-								t230 := t99 + 4
-//line send.go:95
-								h6 := t89.Post[t138:t230]
-								kernel.StoreRelaxed(&h6[0], t1011|uint64(t89.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t1011)
-								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1011|uint64(t89.Words[t89.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t1010); w10++ {
-									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
-								}
-								t1112 := t98
-//line send.go:117
-								if !(t1112.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box7 := int(t1112.To.Box)
-									t139 := box7 * 16
-									t231 := (box7 + 1) * 16
-//line send.go:124
-									b9 := t1112.Post[t139:t231]
-									loaded32 := host2.Load64(r, &b9[9])
-									if loaded32 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1112.Host[0], 1)
-									}
+								result020 = t910.Post
+							}
+//line alone.go:229
+							t229 := result020
+							t317 := t1113
+//line send.go:46
+							t130 := t910.To.Ring
+//line send.go:46
+							t230 := t910.To.Step
+//line send.go:46
+							t318 := t910.To.Slots
+							t411 := t317
+//line send.go:50
+							result021 := int(t130 + uint64(t411&(t318-1))*t230)
+//line send.go:46
+							result022 := result021
+//line alone.go:229
+							t59 := result022
+							t68 := uint64(t1113+1) << 32
+							memory3 := t229
+							slot5 := t59
+							tag4 := t68
+//line alone.go:230
+							t711 := t910
+							t89 := memory3
+							t911 := slot5
+							t1011 := tag4
+//line send.go:112
+							t131 := t911
+							t231 := t911 + 4
+//line send.go:112
+							h3 := t89[t131:t231]
+							kernel.StoreRelaxed(&h3[0], t1011|uint64(t711.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t1011)
+							kernel.StoreRelaxed(&h3[2], t1011|uint64(t711.Words[t711.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1011|uint64(t711.Words[t711.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t1010); w8++ {
+								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1010[w8]))
+							}
+							t1114 := t910
+//line send.go:123
+							if !(t1114.Wakes == 0 || t1114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box7 := int(t1114.To.Box)
+								t134 := box7 * 16
+								t233 := (box7 + 1) * 16
+//line send.go:130
+								b9 := t1114.Post[t134:t233]
+								loaded32 := host2.Load64(r, &b9[9])
+								if loaded32 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1114.Host[b9[15]], 1)
+									kernel.StoreRelaxed(&t1114.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result016 = true
+					result018 = true
 				}
 //line alone.go:82
-				t552 = result016
+				t552 = result018
 			}
 			whole := t552
 //line alone.go:83
@@ -9237,29 +9216,29 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									continue
 								}
 								next5 := t60[level2]
-								t613 := level2
-								var result020 uint32
+								t69 := level2
+								var result023 uint32
 								switch {
 								default:
 //line look.go:33
-									if t613 == 4 {
-										result020 = 0
+									if t69 == 4 {
+										result023 = 0
 										break
 //line look.go:35
-									} else if t613 < 4 {
-										result020 = shape.Slots + t613*shape.SideSlots
+									} else if t69 < 4 {
+										result023 = shape.Slots + t69*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t613-1)*shape.SideSlots
+									result023 = shape.Slots + (t69-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result023 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
-									t910 := level2
-									source4 = t910
+									t912 := level2
+									source4 = t912
 									sides2 = 1
 								}
 							}
@@ -9287,65 +9266,65 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t622
-							ring2 := t1210
+							t1211 := t622
+							ring2 := t1211
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1310 := t632
+								t135 := t632
 //line alone.go:146
-								t147 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1310
-								at5 = t147
+								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t167 := source4
-								var result021 uint32
+								t164 := source4
+								var result024 uint32
 								switch {
 								default:
 //line look.go:33
-									if t167 == 4 {
-										result021 = 0
+									if t164 == 4 {
+										result024 = 0
 										break
 //line look.go:35
-									} else if t167 < 4 {
-										result021 = shape.Slots + t167*shape.SideSlots
+									} else if t164 < 4 {
+										result024 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t167-1)*shape.SideSlots
+									result024 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result022 uint32
+								var result025 uint32
 //line look.go:43
 								if t194 == 4 {
-									result022 = shape.Slots
+									result025 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result025 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result024 + sh.Ticket&(result025-1)) * shape.InStep
 							}
-							t2111 := at5
+							t2110 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2111:t2210]
+							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t234]
-							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded37 := host2.Load64(r, &slot6[w11])
+							for w9 := 0; w9 < len(slot6); w9++ {
+								loaded37 := host2.Load64(r, &slot6[w9])
 								v2 := loaded37
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -9420,15 +9399,15 @@ func quernHostTwiceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t116 *int64
-	var t214 *int64
-	var t36 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *int64
+	var t215 *int64
+	var t38 *int64
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -9532,13 +9511,13 @@ func quernHostTwiceActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TwiceActor(r, t36, t214, t116, sh, outcome)
+						quernRow5TwiceActor(r, t38, t215, t115, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -9557,7 +9536,7 @@ func quernHostTwiceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -9687,79 +9666,89 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -9771,80 +9760,70 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -9891,29 +9870,29 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -9941,65 +9920,65 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -10050,14 +10029,14 @@ func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5TwiceActor(r *host2.Run, t36, t214, t116 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5TwiceActor(r *host2.Run, t38, t215, t115 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:151
 		if threadX == 0 {
-			*t36 = 2 * *t214
-			*t116 += *t214
+			*t38 = 2 * *t215
+			*t115 += *t215
 		}
 //line alone.go:59
 		if t2 {
@@ -10067,7 +10046,7 @@ func quernRow5TwiceActor(r *host2.Run, t36, t214, t116 *int64, sh *actor.Status,
 }
 
 //go:noinline
-func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -10091,44 +10070,44 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -10143,7 +10122,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -10152,210 +10131,210 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -10394,29 +10373,29 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -10450,59 +10429,59 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -10577,15 +10556,15 @@ func quernHostLingerActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t116 *int64
-	var t214 *int64
-	var t36 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *int64
+	var t215 *int64
+	var t38 *int64
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -10689,13 +10668,13 @@ func quernHostLingerActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5LingerActor(r, t214, t116, t36, sh, outcome)
+						quernRow5LingerActor(r, t215, t115, t38, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -10714,7 +10693,7 @@ func quernHostLingerActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -10844,79 +10823,89 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -10928,80 +10917,70 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -11048,29 +11027,29 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -11098,65 +11077,65 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -11207,7 +11186,7 @@ func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5LingerActor(r *host2.Run, t214, t116, t36 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5LingerActor(r *host2.Run, t215, t115, t38 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -11215,7 +11194,7 @@ func quernRow5LingerActor(r *host2.Run, t214, t116, t36 *int64, sh *actor.Status
 		if threadX == 0 {
 			now2 := kernel.GlobalTimer()
 //line handlers.go:163
-			until := now2 + *t214
+			until := now2 + *t215
 			var now3 int64
 			for {
 //line handlers.go:163
@@ -11225,8 +11204,8 @@ func quernRow5LingerActor(r *host2.Run, t214, t116, t36 *int64, sh *actor.Status
 				}
 			}
 //line handlers.go:165
-			*t116++
-			*t36 = *t116
+			*t115++
+			*t38 = *t115
 		}
 //line alone.go:59
 		if t2 {
@@ -11236,7 +11215,7 @@ func quernRow5LingerActor(r *host2.Run, t214, t116, t36 *int64, sh *actor.Status
 }
 
 //go:noinline
-func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -11260,44 +11239,44 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -11312,7 +11291,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -11321,210 +11300,210 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -11563,29 +11542,29 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -11619,59 +11598,59 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -11747,20 +11726,20 @@ func quernHostScatterActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Burst, int32]](r, 1)
 	var in2 *Burst
 	var out2 *int32
-	var t214 *[32]int32
-	var t36 *Burst
+	var t215 *[32]int32
+	var t38 *Burst
 	var t46 *int32
 	endeds := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	givens := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
-	var result013 kernel.Action
+	var result015 kernel.Action
 	anys := host2.Scratch[bool](r, 6, r.BlockDim.Count())
 	var result2 kernel.Action
 	var outcome uint32
 	var forwards bool
 	var stops bool
 	var last bool
-	t97 := shape.OutAt
+	t98 := shape.OutAt
 	t108 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -11865,35 +11844,35 @@ func quernHostScatterActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
-				t36 = in2
+				t215 = state
+				t38 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t214, t36)
+						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t215, t38)
 					}
 				}
 //line handlers.go:193
 				host2.All(alls, givens)
 				if !alls[0] {
 //line handlers.go:194
-					result013 = 4
+					result015 = 4
 				} else {
 					host2.Any(anys, endeds)
 //line handlers.go:204
-					result013 = 1
+					result015 = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow6ScatterActor(r, anys, first4, t214, t46, t36)
+							quernRow6ScatterActor(r, anys, first4, t215, t46, t38)
 						}
 					}
 				}
 //line quern_gen.go:13
-				result2 = result013
+				result2 = result015
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -11918,7 +11897,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t97, t108, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
+					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t98, t108, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -12048,79 +12027,89 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -12132,80 +12121,70 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -12252,29 +12231,29 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -12302,65 +12281,65 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -12417,7 +12396,7 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t214 *[32]int32, t36 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t215 *[32]int32, t38 *Burst) {
 	cRow2 := cs2[first3:][:32]
 	endedRow := endeds[first3:][:32]
 	givenRow := givens[first3:][:32]
@@ -12425,228 +12404,226 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t116 := c2
+		t115 := c2
 //line handlers.go:183
 		ended := false
-		for n := t214[threadX]; int(n)*32+threadX < int(t36.Count); n++ {
-			v2 := t36.First + int64(int(n)*32+threadX)
-			t117 := t116
+		for n := t215[threadX]; int(n)*32+threadX < int(t38.Count); n++ {
+			v2 := t38.First + int64(int(n)*32+threadX)
+			t116 := t115
 //line handlers.go:186
-			t215 := t36.To
-			t37 := &v2
-			var result09 bool
-//line context.go:52
-			if t215.Mailbox == 0 {
-				result09 = false
+			t216 := t38.To
+			t39 := &v2
+			var result010 bool
+//line context.go:54
+			if t216.Mailbox == 0 {
+				result010 = false
 			} else {
-				t118 := t215.Mailbox
-				t216 := t215.Actor
+				t117 := t216.Mailbox
+				t217 := t216.Actor
 //line send.go:27
-				if !(t117.To.Box == t118 && t117.To.Actor == t216) {
+				if !(t116.To.Box == t117 && t116.To.Actor == t217) {
 //line send.go:30
-					t119 := int(t118) * 16
-					t217 := (int(t118) + 1) * 16
+					t118 := int(t117) * 16
+					t218 := (int(t117) + 1) * 16
 //line send.go:30
-					b4 := t117.Post[t119:t217]
+					b4 := t116.Post[t118:t218]
 					loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 					loaded16 := host2.Load64(r, &b4[8])
 					loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-					t117.To = actor.Target{Box: t118, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+					t116.To = actor.Target{Box: t117, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-					room4 := len(t117.Post)
-					if t117.To.Kind == 1 {
-						room4 = len(t117.Host)
+					room6 := len(t116.Post)
+					if t116.To.Kind == 1 {
+						room6 = len(t116.Host)
 					}
-					end2 := t117.To.Ring + uint64(t117.To.Slots)*t117.To.Step
+					end2 := t116.To.Ring + uint64(t116.To.Slots)*t116.To.Step
 //line send.go:37
-					if end2 > uint64(room4) || t117.To.Ring > end2 {
+					if end2 > uint64(room6) || t116.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:56
-				t38 := t117
+//line context.go:58
+				t310 := t116
 				var ticket3 uint32
-				var room5 uint32
+				var room7 uint32
 			block6:
 				switch {
 				default:
 //line send.go:58
-					box4 := int(t38.To.Box)
-					t120 := box4 * 16
-					t218 := (box4 + 1) * 16
-//line send.go:59
-					b5 := t38.Post[t120:t218]
-					if t38.To.Owner != t38.To.Actor {
-						loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-						t38.To.Owner = uint32(loaded18)
-					}
-					if t38.To.Owner != t38.To.Actor {
-						atomic.AddUint64(&b5[1], 1)
-						ticket3 = 0
-						room5 = 2
-					} else {
-//line send.go:67
-						loaded19 := host2.Load64(r, &b5[10])
-						for owner2 := uint32(loaded19); ; {
-							if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-								t55 := t38
-								t67 := t38
-//line send.go:70
-								loaded20 := host2.Load64(r, &b5[0])
-								t85 := loaded20
-//line send.go:70
-								loaded21 := host2.Load64(r, &b5[8])
-								t106 := loaded21
-//line send.go:70
-								t55.To.Tail = t85
-//line send.go:70
-								t67.To.Head = t106
-								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots && t38.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t38.Host[b5[15]+1])
-//line send.go:72
-									t38.To.Head = loaded22
-									kernel.StoreRelaxed(&b5[8], t38.To.Head)
+					box4 := int(t310.To.Box)
+					t119 := box4 * 16
+					t219 := (box4 + 1) * 16
+//line send.go:60
+					for b5 := t310.Post[t119:t219]; ; {
+						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+							t311 := t310
+							t47 := b5
+//line send.go:83
+							loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+							t311.To.Owner = uint32(loaded18)
+							var room8 uint32
+//line send.go:84
+							if t311.To.Owner != t311.To.Actor {
+								room8 = 2
+							} else {
+								t220 := t311
+								t312 := t311
+//line send.go:87
+								loaded19 := host2.Load64(r, &t47[0])
+								t55 := loaded19
+//line send.go:87
+								loaded20 := host2.Load64(r, &t47[8])
+								t76 := loaded20
+//line send.go:87
+								t220.To.Tail = t55
+//line send.go:87
+								t312.To.Head = t76
+								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
+									loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
+//line send.go:89
+									t311.To.Head = loaded21
+									kernel.StoreRelaxed(&t47[8], t311.To.Head)
 								}
-								if uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									atomic.AddUint64(&b5[1], 1)
-									ticket3 = 0
-									room5 = 1
-									break block6
+								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									room8 = 1
+								} else {
+									room8 = 0
 								}
 							}
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
-							tail2 := old2
-//line send.go:83
-							if tail2 == t38.To.Tail {
-								t134 := t38
-								t144 := t38
-								t153 := tail2 + 1
-								t164 := owner2
-//line send.go:84
-								t134.To.Tail = t153
-//line send.go:84
-								t144.To.Owner = t164
-								t173 := uint32(tail2)
-								ticket3 = t173
-								room5 = 0
+//line send.go:62
+							room9 := room8
+							if room9 != 0 {
+//line send.go:63
+								atomic.AddUint64(&b5[1], 1)
+								ticket3 = 0
+								room7 = room9
 								break block6
 							}
-//line send.go:87
-							t38.To.Tail = tail2
 						}
+//line send.go:67
+						loaded22 := host2.Load64(r, &b5[10])
+						owner2 := uint32(loaded22)
+//line send.go:70
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+						tail2 := old2
+//line send.go:71
+						if tail2 == t310.To.Tail {
+							t85 := t310
+							t97 := t310
+							t106 := tail2 + 1
+							t1110 := owner2
+//line send.go:72
+							t85.To.Tail = t106
+//line send.go:72
+							t97.To.Owner = t1110
+							t124 := uint32(tail2)
+							ticket3 = t124
+							room7 = 0
+							break block6
+						}
+//line send.go:75
+						t310.To.Tail = tail2
 					}
 				}
-//line context.go:56
+//line context.go:58
 				ticket4 := ticket3
-				room6 := room5
-//line context.go:57
-				if room6 != 0 {
-					result09 = false
+				room10 := room7
+//line context.go:59
+				if room10 != 0 {
+					result010 = false
 				} else {
-					t68 := ticket4
-//line send.go:46
-					t121 := t117.To.Ring
-//line send.go:46
-					t219 := t117.To.Step
-//line send.go:46
-					t39 := t117.To.Slots
-					t47 := t68
-//line send.go:50
-					result010 := int(t121 + uint64(t47&(t39-1))*t219)
-//line send.go:46
-					result011 := result010
-//line context.go:60
-					t86 := result011
-					t96 := uint64(ticket4+1) << 32
-					slot3 := t86
-					tag2 := t96
-//line context.go:61
-					if t117.To.Kind == 1 {
-						t107 := t117
-						t1110 := slot3
-						t123 := tag2
-//line send.go:106
-						t124 := t1110
-						t220 := t1110 + 4
-//line send.go:106
-						h3 := t107.Host[t124:t220]
-						kernel.StoreRelaxed(&h3[0], t123|uint64(t107.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t123)
-						kernel.StoreRelaxed(&h3[2], t123|uint64(t107.Words[t107.At+2]))
-						kernel.StoreRelaxed(&h3[3], t123|uint64(t107.Words[t107.At+3]))
-//line context.go:63
-						t135 := t117.Host
-						t145 := slot3 + 4
-						t154 := tag2
-						t165 := t37
-//line context.go:63
-						kernel.PutWords(t135, t145, t154, t165)
-						result09 = true
+					var result011 []uint64
+//line send.go:102
+					if t116.To.Kind == 1 {
+						result011 = t116.Host
 					} else {
-						t174 := t117
-						t182 := slot3
-						t193 := tag2
-//line send.go:95
-						t125 := t182
-						t221 := t182 + 4
-//line send.go:95
-						h4 := t174.Post[t125:t221]
-						kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
-						kernel.StoreRelaxed(&h4[1], t193)
-						kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
-						kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:67
-						t202 := t117.Post
-						t2110 := slot3 + 4
-						t223 := tag2
-						t233 := t37
-//line context.go:67
-						kernel.PutWords(t202, t2110, t223, t233)
-						t242 := t117
-//line send.go:117
-						if !(t242.Wakes == 0) {
-//line send.go:122
-							kernel.Fence()
-							box5 := int(t242.To.Box)
-							t126 := box5 * 16
-							t224 := (box5 + 1) * 16
-//line send.go:124
-							b6 := t242.Post[t126:t224]
-							loaded23 := host2.Load64(r, &b6[9])
-							if loaded23 != 0 {
-//line send.go:126
-								kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t242.Host[0], 1)
-							}
-						}
-//line context.go:69
-						result09 = true
+						result011 = t116.Post
 					}
+//line context.go:62
+					t77 := result011
+					t86 := ticket4
+//line send.go:46
+					t120 := t116.To.Ring
+//line send.go:46
+					t221 := t116.To.Step
+//line send.go:46
+					t313 := t116.To.Slots
+					t48 := t86
+//line send.go:50
+					result012 := int(t120 + uint64(t48&(t313-1))*t221)
+//line send.go:46
+					result013 := result012
+//line context.go:62
+					t107 := result013
+					t1111 := uint64(ticket4+1) << 32
+					memory2 := t77
+					slot3 := t107
+					tag2 := t1111
+//line context.go:63
+					t125 := t116
+					t133 := memory2
+					t143 := slot3
+					t152 := tag2
+//line send.go:112
+					t121 := t143
+					t223 := t143 + 4
+//line send.go:112
+					h2 := t133[t121:t223]
+					kernel.StoreRelaxed(&h2[0], t152|uint64(t125.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t152)
+					kernel.StoreRelaxed(&h2[2], t152|uint64(t125.Words[t125.At+2]))
+					kernel.StoreRelaxed(&h2[3], t152|uint64(t125.Words[t125.At+3]))
+//line context.go:64
+					t163 := memory2
+					t172 := slot3 + 4
+					t182 := tag2
+					t193 := t39
+//line context.go:64
+					kernel.PutWords(t163, t172, t182, t193)
+					t202 := t116
+//line send.go:123
+					if !(t202.Wakes == 0 || t202.To.Kind == 1) {
+//line send.go:128
+						kernel.Fence()
+						box5 := int(t202.To.Box)
+						t126 := box5 * 16
+						t224 := (box5 + 1) * 16
+//line send.go:130
+						b6 := t202.Post[t126:t224]
+						loaded23 := host2.Load64(r, &b6[9])
+						if loaded23 != 0 {
+//line send.go:132
+							kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
+							kernel.StoreRelaxed(&t202.Host[0], 1)
+						}
+					}
+//line context.go:66
+					result010 = true
 				}
 			}
 //line handlers.go:186
-			if !result09 {
-				t56 := t116
+			if !result010 {
+				t56 := t115
 //line handlers.go:187
-				t69 := t36.To
-				var result012 bool
-//line context.go:75
-				if t69.Mailbox == 0 {
-					result012 = true
+				t66 := t38.To
+				var result014 bool
+//line context.go:72
+				if t66.Mailbox == 0 {
+					result014 = true
 				} else {
-					loaded24 := host2.Load64(r, &t56.Post[int(t69.Mailbox)*16+10])
-					result012 = uint32(loaded24) != t69.Actor
+					loaded24 := host2.Load64(r, &t56.Post[int(t66.Mailbox)*16+10])
+					result014 = uint32(loaded24) != t66.Actor
 				}
 //line handlers.go:187
-				ended = result012
+				ended = result014
 				break
 			}
-			t214[threadX] = n + 1
+			t215[threadX] = n + 1
 		}
-		done := int(t214[threadX])*32+threadX >= int(t36.Count)
+		done := int(t215[threadX])*32+threadX >= int(t38.Count)
 		given := done || ended
 		endedRow[threadX] = ended
 		givenRow[threadX] = given
@@ -12654,16 +12631,16 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t214 *[32]int32, t46 *int32, t36 *Burst) {
+func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t215 *[32]int32, t46 *int32, t38 *Burst) {
 	anyRow := anys[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		any2 := anyRow[threadX]
 //line handlers.go:196
 		lost := any2
-		t214[threadX] = 0
+		t215[threadX] = 0
 		if threadX == 0 {
-			*t46 = t36.Count
+			*t46 = t38.Count
 			if lost {
 				*t46 = -1
 			}
@@ -12684,7 +12661,7 @@ func quernRow7ScatterActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
+func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12709,49 +12686,49 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:174
 				source3 := sh.Missing[0]
 				t225 := source3
-				var result014 uint32
+				var result016 uint32
 				switch {
 				default:
 //line look.go:33
 					if t225 == 4 {
-						result014 = 0
+						result016 = 0
 						break
 //line look.go:35
 					} else if t225 < 4 {
-						result014 = shape.Slots + t225*shape.SideSlots
+						result016 = shape.Slots + t225*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result014 = shape.Slots + (t225-1)*shape.SideSlots
+					result016 = shape.Slots + (t225-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t57 := source3
-				var result015 uint32
+				var result017 uint32
 //line look.go:43
 				if t57 == 4 {
-					result015 = shape.Slots
+					result017 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result017 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+				t78 := at3
 				t87 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t75:t87]
+				slot4 := t422[t78:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t108]
+				reply2 := words[t98:t108]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t48 := now3
-			begin = t48
+			t482 := now3
+			begin = t482
 //line alone.go:81
 			sh.Missing[0] = 9
 			t552 := !forwards
@@ -12760,7 +12737,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result016 bool
+				var result018 bool
 			block8:
 				switch {
 				default:
@@ -12785,194 +12762,194 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line send.go:31
 							t49.To = actor.Target{Box: t127, Actor: t226, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
 //line send.go:33
-							room7 := len(t49.Post)
+							room11 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room7 = len(t49.Host)
+								room11 = len(t49.Host)
 							}
 							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(room7) || t49.To.Ring > end3 {
+							if end3 > uint64(room11) || t49.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t310 := t49
+						t314 := t49
 						var ticket5 uint32
-						var room8 uint32
+						var room12 uint32
 					block9:
 						switch {
 						default:
 //line send.go:58
-							box6 := int(t310.To.Box)
+							box6 := int(t314.To.Box)
 							t129 := box6 * 16
 							t228 := (box6 + 1) * 16
-//line send.go:59
-							b8 := t310.Post[t129:t228]
-							if t310.To.Owner != t310.To.Actor {
-								loaded28 := host2.Load64(r, &b8[10])
-//line send.go:61
-								t310.To.Owner = uint32(loaded28)
-							}
-							if t310.To.Owner != t310.To.Actor {
-								atomic.AddUint64(&b8[1], 1)
-								ticket5 = 0
-								room8 = 2
-							} else {
-//line send.go:67
-								loaded29 := host2.Load64(r, &b8[10])
-								for owner3 := uint32(loaded29); ; {
-									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-										t58 := t310
-										t610 := t310
-//line send.go:70
-										loaded30 := host2.Load64(r, &b8[0])
-										t88 := loaded30
-//line send.go:70
-										loaded31 := host2.Load64(r, &b8[8])
-										t109 := loaded31
-//line send.go:70
-										t58.To.Tail = t88
-//line send.go:70
-										t610.To.Head = t109
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded32 := host2.Load64(r, &t310.Host[b8[15]+1])
-//line send.go:72
-											t310.To.Head = loaded32
-											kernel.StoreRelaxed(&b8[8], t310.To.Head)
+//line send.go:60
+							for b8 := t314.Post[t129:t228]; ; {
+								if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+									t315 := t314
+									t410 := b8
+//line send.go:83
+									loaded28 := host2.Load64(r, &t410[10])
+//line send.go:83
+									t315.To.Owner = uint32(loaded28)
+									var room13 uint32
+//line send.go:84
+									if t315.To.Owner != t315.To.Actor {
+										room13 = 2
+									} else {
+										t229 := t315
+										t316 := t315
+//line send.go:87
+										loaded29 := host2.Load64(r, &t410[0])
+										t58 := loaded29
+//line send.go:87
+										loaded30 := host2.Load64(r, &t410[8])
+										t79 := loaded30
+//line send.go:87
+										t229.To.Tail = t58
+//line send.go:87
+										t316.To.Head = t79
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
+											loaded31 := host2.Load64(r, &t315.Host[t410[15]+1])
+//line send.go:89
+											t315.To.Head = loaded31
+											kernel.StoreRelaxed(&t410[8], t315.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											atomic.AddUint64(&b8[1], 1)
-											ticket5 = 0
-											room8 = 1
-											break block9
+										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
+											room13 = 1
+										} else {
+											room13 = 0
 										}
 									}
-									old3 := kernel.AtomicCompareAndSwap(&b8[0], t310.To.Tail, t310.To.Tail+1)
-									tail3 := old3
-//line send.go:83
-									if tail3 == t310.To.Tail {
-										t136 := t310
-										t146 := t310
-										t155 := tail3 + 1
-										t166 := owner3
-//line send.go:84
-										t136.To.Tail = t155
-//line send.go:84
-										t146.To.Owner = t166
-										t175 := uint32(tail3)
-										ticket5 = t175
-										room8 = 0
+//line send.go:62
+									room14 := room13
+									if room14 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b8[1], 1)
+										ticket5 = 0
+										room12 = room14
 										break block9
 									}
-//line send.go:87
-									t310.To.Tail = tail3
 								}
+//line send.go:67
+								loaded32 := host2.Load64(r, &b8[10])
+								owner3 := uint32(loaded32)
+//line send.go:70
+								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+								tail3 := old3
+//line send.go:71
+								if tail3 == t314.To.Tail {
+									t88 := t314
+									t99 := t314
+									t109 := tail3 + 1
+									t1112 := owner3
+//line send.go:72
+									t88.To.Tail = t109
+//line send.go:72
+									t99.To.Owner = t1112
+									t1210 := uint32(tail3)
+									ticket5 = t1210
+									room12 = 0
+									break block9
+								}
+//line send.go:75
+								t314.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room9 := room8
+						room15 := room12
 //line alone.go:196
-						if room9 == 1 {
-							t611 := int(t50[13])
+						if room15 == 1 {
+							t67 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t611:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t67:t710]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result017 := t49.Correlation()
+							result019 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result017
+							saved3[len(t532)] = result019
 							t50[12] = i2 + 1
-							result016 = false
+							result018 = false
 							break block8
 						}
 //line alone.go:205
-						if room9 == 0 {
-							t98 := t49
+						if room15 == 0 {
+							t910 := t49
 							t1010 := t532
-							t1111 := ticket6
-//line alone.go:229
-							t130 := t1111
-//line send.go:46
-							t131 := t98.To.Ring
-//line send.go:46
-							t229 := t98.To.Step
-//line send.go:46
-							t311 := t98.To.Slots
-							t410 := t130
-//line send.go:50
-							result018 := int(t131 + uint64(t410&(t311-1))*t229)
-//line send.go:46
-							result019 := result018
-//line alone.go:229
-							t312 := result019
-							t411 := uint64(t1111+1) << 32
-							slot5 := t312
-							tag4 := t411
-//line alone.go:230
-							if t98.To.Kind == 1 {
-								t59 := t98
-								t612 := slot5
-								t77 := tag4
-//line send.go:106
-								t137 := t612
-								t230 := t612 + 4
-//line send.go:106
-								h5 := t59.Host[t137:t230]
-								kernel.StoreRelaxed(&h5[0], t77|uint64(t59.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t77)
-								kernel.StoreRelaxed(&h5[2], t77|uint64(t59.Words[t59.At+2]))
-								kernel.StoreRelaxed(&h5[3], t77|uint64(t59.Words[t59.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t1010); w9++ {
-									kernel.StoreRelaxed(&t98.Host[slot5+4+w9], tag4|uint64(t1010[w9]))
-								}
+							t1113 := ticket6
+							var result020 []uint64
+//line send.go:102
+							if t910.To.Kind == 1 {
+								result020 = t910.Host
 							} else {
-//line alone.go:237
-								t89 := t98
-								t99 := slot5
-								t1011 := tag4
-//line send.go:95
-								t138 := t99
-								t231 := t99 + 4
-//line send.go:95
-								h6 := t89.Post[t138:t231]
-								kernel.StoreRelaxed(&h6[0], t1011|uint64(t89.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t1011)
-								kernel.StoreRelaxed(&h6[2], t1011|uint64(t89.Words[t89.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1011|uint64(t89.Words[t89.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t1010); w10++ {
-									kernel.StoreRelaxed(&t98.Post[slot5+4+w10], tag4|uint64(t1010[w10]))
-								}
-								t1112 := t98
-//line send.go:117
-								if !(t1112.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box7 := int(t1112.To.Box)
-									t139 := box7 * 16
-									t234 := (box7 + 1) * 16
-//line send.go:124
-									b9 := t1112.Post[t139:t234]
-									loaded33 := host2.Load64(r, &b9[9])
-									if loaded33 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1112.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1112.Host[0], 1)
-									}
+								result020 = t910.Post
+							}
+//line alone.go:229
+							t230 := result020
+							t317 := t1113
+//line send.go:46
+							t130 := t910.To.Ring
+//line send.go:46
+							t231 := t910.To.Step
+//line send.go:46
+							t318 := t910.To.Slots
+							t411 := t317
+//line send.go:50
+							result021 := int(t130 + uint64(t411&(t318-1))*t231)
+//line send.go:46
+							result022 := result021
+//line alone.go:229
+							t59 := result022
+							t68 := uint64(t1113+1) << 32
+							memory3 := t230
+							slot5 := t59
+							tag4 := t68
+//line alone.go:230
+							t711 := t910
+							t89 := memory3
+							t911 := slot5
+							t1011 := tag4
+//line send.go:112
+							t131 := t911
+							t233 := t911 + 4
+//line send.go:112
+							h3 := t89[t131:t233]
+							kernel.StoreRelaxed(&h3[0], t1011|uint64(t711.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t1011)
+							kernel.StoreRelaxed(&h3[2], t1011|uint64(t711.Words[t711.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1011|uint64(t711.Words[t711.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t1010); w8++ {
+								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1010[w8]))
+							}
+							t1114 := t910
+//line send.go:123
+							if !(t1114.Wakes == 0 || t1114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box7 := int(t1114.To.Box)
+								t134 := box7 * 16
+								t234 := (box7 + 1) * 16
+//line send.go:130
+								b9 := t1114.Post[t134:t234]
+								loaded33 := host2.Load64(r, &b9[9])
+								if loaded33 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1114.Host[b9[15]], 1)
+									kernel.StoreRelaxed(&t1114.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result016 = true
+					result018 = true
 				}
 //line alone.go:82
-				t552 = result016
+				t552 = result018
 			}
 			whole := t552
 //line alone.go:83
@@ -13011,29 +12988,29 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t613 := level2
-								var result020 uint32
+								t69 := level2
+								var result023 uint32
 								switch {
 								default:
 //line look.go:33
-									if t613 == 4 {
-										result020 = 0
+									if t69 == 4 {
+										result023 = 0
 										break
 //line look.go:35
-									} else if t613 < 4 {
-										result020 = shape.Slots + t613*shape.SideSlots
+									} else if t69 < 4 {
+										result023 = shape.Slots + t69*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t613-1)*shape.SideSlots
+									result023 = shape.Slots + (t69-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result023 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded35 := host2.Load64(r, &t622[at4])
 								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
-									t910 := level2
-									source4 = t910
+									t912 := level2
+									source4 = t912
 									sides2 = 1
 								}
 							}
@@ -13061,65 +13038,65 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t622
-							ring2 := t1210
+							t1211 := t622
+							ring2 := t1211
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1310 := t632
+								t135 := t632
 //line alone.go:146
-								t147 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1310
-								at5 = t147
+								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t135
+								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t167 := source4
-								var result021 uint32
+								t164 := source4
+								var result024 uint32
 								switch {
 								default:
 //line look.go:33
-									if t167 == 4 {
-										result021 = 0
+									if t164 == 4 {
+										result024 = 0
 										break
 //line look.go:35
-									} else if t167 < 4 {
-										result021 = shape.Slots + t167*shape.SideSlots
+									} else if t164 < 4 {
+										result024 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t167-1)*shape.SideSlots
+									result024 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result022 uint32
+								var result025 uint32
 //line look.go:43
 								if t194 == 4 {
-									result022 = shape.Slots
+									result025 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result025 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result024 + sh.Ticket&(result025-1)) * shape.InStep
 							}
-							t2111 := at5
+							t2110 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2111:t2210]
+							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t235]
-							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded38 := host2.Load64(r, &slot6[w11])
+							for w9 := 0; w9 < len(slot6); w9++ {
+								loaded38 := host2.Load64(r, &slot6[w9])
 								v3 := loaded38
 //line alone.go:155
 								if uint32(v3>>32) != sh.Ticket+1 {
 									break block10
 								}
-								cell2[w11] = uint32(v3)
+								cell2[w9] = uint32(v3)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -13194,15 +13171,15 @@ func quernHostSumActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t116 *int64
-	var t214 *int64
-	var t36 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t115 *int64
+	var t215 *int64
+	var t38 *int64
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -13306,13 +13283,13 @@ func quernHostSumActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5SumActor(r, t116, t214, t36, sh, outcome)
+						quernRow5SumActor(r, t115, t215, t38, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -13331,7 +13308,7 @@ func quernHostSumActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -13461,79 +13438,89 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -13545,80 +13532,70 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -13665,29 +13642,29 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -13715,65 +13692,65 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -13824,14 +13801,14 @@ func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5SumActor(r *host2.Run, t116, t214, t36 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5SumActor(r *host2.Run, t115, t215, t38 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:211
 		if threadX == 0 {
-			*t116 += *t214
-			*t36 = *t116
+			*t115 += *t215
+			*t38 = *t115
 		}
 //line alone.go:59
 		if t2 {
@@ -13841,7 +13818,7 @@ func quernRow5SumActor(r *host2.Run, t116, t214, t36 *int64, sh *actor.Status, o
 }
 
 //go:noinline
-func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -13865,44 +13842,44 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -13917,7 +13894,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -13926,210 +13903,210 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -14168,29 +14145,29 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -14224,59 +14201,59 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -14351,16 +14328,16 @@ func quernHostFlawedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t116 *Flaw
-	var t214 *int64
-	var t36 *int64
+	var t115 *Flaw
+	var t215 *int64
+	var t38 *int64
 	var flaw bool
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -14464,16 +14441,16 @@ func quernHostFlawedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:229
-				flaw = *t214 == t116.Number
+				flaw = *t215 == t115.Number
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5FlawedActor(r, flaw, t116, t214, t36, sh, outcome)
+						quernRow5FlawedActor(r, flaw, t115, t215, t38, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -14492,7 +14469,7 @@ func quernHostFlawedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -14622,79 +14599,89 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -14706,80 +14693,70 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -14826,29 +14803,29 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -14876,65 +14853,65 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -14985,17 +14962,17 @@ func quernRow4FlawedActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5FlawedActor(r *host2.Run, flaw bool, t116 *Flaw, t214, t36 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5FlawedActor(r *host2.Run, flaw bool, t115 *Flaw, t215, t38 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:230
-		if flaw && (t116.Thread < 0 || int(t116.Thread) == threadX) {
+		if flaw && (t115.Thread < 0 || int(t115.Thread) == threadX) {
 			host2.Fail(r, "asked to")
 		}
 		if threadX == 0 && !flaw {
-			t116.Sum += *t214
-			*t36 = t116.Sum
+			t115.Sum += *t215
+			*t38 = t115.Sum
 		}
 //line alone.go:59
 		if t2 {
@@ -15005,7 +14982,7 @@ func quernRow5FlawedActor(r *host2.Run, flaw bool, t116 *Flaw, t214, t36 *int64,
 }
 
 //go:noinline
-func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -15029,44 +15006,44 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -15081,7 +15058,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -15090,210 +15067,210 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -15332,29 +15309,29 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -15388,59 +15365,59 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -15516,15 +15493,15 @@ func quernHostCollectActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
 	var out2 *Ball
-	var t214 *Ball
-	var t36 *Ball
+	var t215 *Ball
+	var t38 *Ball
 	var t46 *Ball
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result011 kernel.Action = 1
+	outcome := uint32(result011)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -15629,14 +15606,14 @@ func quernHostCollectActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
-				t36 = in2
+				t215 = state
+				t38 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t214, t36, t46, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t215, t38, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -15655,7 +15632,7 @@ func quernHostCollectActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -15785,79 +15762,89 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -15869,80 +15856,70 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -15989,29 +15966,29 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -16039,65 +16016,65 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -16154,22 +16131,22 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t36, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t215, t38, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t116 := c2
+		t115 := c2
 //line handlers.go:244
 		if threadX == 0 {
-			result09 := t116.Sender()
-			if result09 != 0 {
+			result010 := t115.Sender()
+			if result010 != 0 {
 //line handlers.go:246
-				*t214 = *t36
+				*t215 = *t38
 			}
-			*t46 = *t214
+			*t46 = *t215
 		}
 //line alone.go:59
 		if t2 {
@@ -16179,7 +16156,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214,
 }
 
 //go:noinline
-func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -16203,44 +16180,44 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result011 uint32
+				t216 := source3
+				var result012 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result011 = 0
+					if t216 == 4 {
+						result012 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result011 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result012 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t215-1)*shape.SideSlots
+					result012 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result012 uint32
+				var result013 uint32
 //line look.go:43
 				if t55 == 4 {
-					result012 = shape.Slots
+					result013 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -16255,7 +16232,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result014 bool
 			block7:
 				switch {
 				default:
@@ -16264,210 +16241,210 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result015 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result015
 							t50[12] = i2 + 1
-							result013 = false
+							result014 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result015 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result016 := result015
-//line alone.go:229
-							t39 := result016
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result016 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result016 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result016 = t99.Post
+							}
+//line alone.go:229
+							t221 := result016
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result017 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result018 := result017
+//line alone.go:229
+							t57 := result018
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result014 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result014
 			}
 			whole := t552
 //line alone.go:83
@@ -16506,29 +16483,29 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result017 uint32
+								t68 := level2
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result017 = 0
+									if t68 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result017 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result019 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t610-1)*shape.SideSlots
+									result019 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -16562,59 +16539,59 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result018 uint32
+								t163 := source4
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result018 = 0
+									if t163 == 4 {
+										result020 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result018 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result020 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t165-1)*shape.SideSlots
+									result020 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result021 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result021 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result021 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -16689,14 +16666,14 @@ func quernHostCountActor(r *host2.Run) {
 	var state *Ball
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var out2 *Ball
-	var t214 *Ball
+	var t215 *Ball
 	var t46 *Ball
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result011 kernel.Action = 1
+	outcome := uint32(result011)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -16792,13 +16769,13 @@ func quernHostCountActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = state
+				t215 = state
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4CountActor(r, cs2, first3, t214, t46, sh, outcome)
+						quernRow4CountActor(r, cs2, first3, t215, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -16817,7 +16794,7 @@ func quernHostCountActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -16947,79 +16924,89 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -17031,80 +17018,70 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -17151,29 +17128,29 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -17201,65 +17178,65 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -17309,22 +17286,22 @@ func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t215, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t116 := c2
+		t115 := c2
 //line handlers.go:257
 		if threadX == 0 {
-			result09 := t116.Sender()
-			if result09 != 0 {
+			result010 := t115.Sender()
+			if result010 != 0 {
 //line handlers.go:259
-				t214.Count++
+				t215.Count++
 			}
-			*t46 = *t214
+			*t46 = *t215
 		}
 //line alone.go:59
 		if t2 {
@@ -17334,7 +17311,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t214, t
 }
 
 //go:noinline
-func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -17358,44 +17335,44 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result011 uint32
+				t216 := source3
+				var result012 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result011 = 0
+					if t216 == 4 {
+						result012 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result011 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result012 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t215-1)*shape.SideSlots
+					result012 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result012 uint32
+				var result013 uint32
 //line look.go:43
 				if t55 == 4 {
-					result012 = shape.Slots
+					result013 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -17410,7 +17387,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result014 bool
 			block7:
 				switch {
 				default:
@@ -17419,210 +17396,210 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t36 := t49
+						t38 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t36.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t36.Post[t119:t218]
-							if t36.To.Owner != t36.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t36.To.Owner = uint32(loaded18)
-							}
-							if t36.To.Owner != t36.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-										t56 := t36
-										t67 := t36
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots && t36.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t36.Host[b5[15]+1])
-//line send.go:72
-											t36.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t36.To.Head)
+							box4 := int(t38.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t38.Post[t118:t219]; ; {
+								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+									t39 := t38
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t39.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t39.To.Owner != t39.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t39
+										t310 := t39
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t310.To.Head = t77
+										if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t39.Host[t47[15]+1])
+//line send.go:89
+											t39.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t39.To.Head)
 										}
-										if uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t36.To.Tail, t36.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t36.To.Tail {
-										t134 := t36
-										t144 := t36
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t36.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t38.To.Tail {
+									t86 := t38
+									t98 := t38
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t38.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result015 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result015
 							t50[12] = i2 + 1
-							result013 = false
+							result014 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t37 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result015 := int(t121 + uint64(t47&(t37-1))*t219)
-//line send.go:46
-							result016 := result015
-//line alone.go:229
-							t38 := result016
-							t410 := uint64(t1110+1) << 32
-							slot4 := t38
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result016 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result016 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result016 = t99.Post
+							}
+//line alone.go:229
+							t221 := result016
+							t311 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t312 := t99.To.Slots
+							t410 := t311
+//line send.go:50
+							result017 := int(t120 + uint64(t410&(t312-1))*t223)
+//line send.go:46
+							result018 := result017
+//line alone.go:229
+							t57 := result018
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result014 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result014
 			}
 			whole := t552
 //line alone.go:83
@@ -17661,29 +17638,29 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result017 uint32
+								t68 := level2
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result017 = 0
+									if t68 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result017 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result019 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t610-1)*shape.SideSlots
+									result019 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -17717,59 +17694,59 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result018 uint32
+								t163 := source4
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result018 = 0
+									if t163 == 4 {
+										result020 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result018 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result020 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t165-1)*shape.SideSlots
+									result020 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result021 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result021 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result021 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -17843,14 +17820,14 @@ func quernHostTurnedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[page, page]](r, 1)
 	var in2 *page
 	var out2 *page
-	var t214 *page
-	var t36 *page
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t215 *page
+	var t38 *page
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -17945,12 +17922,12 @@ func quernHostTurnedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
-				t36 = out2
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TurnedActor(r, t36, t214, sh, outcome)
+						quernRow4TurnedActor(r, t38, t215, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -17969,7 +17946,7 @@ func quernHostTurnedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -18099,79 +18076,89 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -18183,80 +18170,70 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -18303,29 +18280,29 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -18353,65 +18330,65 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -18455,13 +18432,13 @@ func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
 }
 
 //go:noinline
-func quernRow4TurnedActor(r *host2.Run, t36, t214 *page, sh *actor.Status, outcome uint32) {
+func quernRow4TurnedActor(r *host2.Run, t38, t215 *page, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:273
 		for i2 := threadX; i2 < 3584; i2 += 32 {
-			t36[i2] = t214[3583-i2]
+			t38[i2] = t215[3583-i2]
 		}
 //line alone.go:59
 		if t2 {
@@ -18471,7 +18448,7 @@ func quernRow4TurnedActor(r *host2.Run, t36, t214 *page, sh *actor.Status, outco
 }
 
 //go:noinline
-func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -18495,44 +18472,44 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -18547,7 +18524,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -18556,210 +18533,210 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t115 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t217 := (int(t116) + 1) * 16
+							t116 := int(t115) * 16
+							t218 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t117:t217]
+							b4 := t49.Post[t116:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t118 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t118:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t117 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t117:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t118 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t118
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i3 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t119 := ticket4
-//line alone.go:229
-							t120 := t119
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t119+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1110 := t97
-//line send.go:117
-								if !(t1110.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1110.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t119
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t119+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1110 := t99
+//line send.go:123
+							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1110.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1110.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1110.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -18798,29 +18775,29 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -18854,59 +18831,59 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164

@@ -32,23 +32,22 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -89,23 +88,22 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -146,23 +144,22 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -203,29 +200,26 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 28, Col: 13},
 			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
 			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.DivideSite, File: "group.go", Line: 71, Col: 29},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
@@ -267,24 +261,23 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 	},
 	PTX: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31, 10, 3, 0, 8, 10, 3, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
@@ -298,28 +291,25 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 97, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 100, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
 			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
 			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 60, Col: 25},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 68, Col: 24},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 83, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 86, Col: 3},
+			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
@@ -333,8 +323,6 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
 			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
 			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 63, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 67, Col: 2},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
@@ -459,14 +447,14 @@ func quernHostPlusOneActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t214 *Item
-	var t36 *Item
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t215 *Item
+	var t38 *Item
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -561,12 +549,12 @@ func quernHostPlusOneActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
-				t36 = out2
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t36, t214, sh, outcome)
+						quernRow4PlusOneActor(r, t38, t215, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -585,7 +573,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -715,79 +703,89 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -799,80 +797,70 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -919,29 +907,29 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -969,65 +957,65 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -1071,13 +1059,13 @@ func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4PlusOneActor(r *host2.Run, t38, t215 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t36 = Item{Key: t214.Key, Value: t214.Value + 1, Stages: t214.Stages + 1, Ask: 0}
+			*t38 = Item{Key: t215.Key, Value: t215.Value + 1, Stages: t215.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -1087,7 +1075,7 @@ func quernRow4PlusOneActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1111,44 +1099,44 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -1163,7 +1151,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -1172,210 +1160,210 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t115 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t217 := (int(t116) + 1) * 16
+							t116 := int(t115) * 16
+							t218 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t117:t217]
+							b4 := t49.Post[t116:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t118 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t118:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t117 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t117:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t118 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t118
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t119 := ticket4
-//line alone.go:229
-							t120 := t119
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t119+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1110 := t97
-//line send.go:117
-								if !(t1110.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1110.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t119
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t119+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1110 := t99
+//line send.go:123
+							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1110.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1110.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1110.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -1414,29 +1402,29 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -1470,59 +1458,59 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -1596,14 +1584,14 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t214 *Item
-	var t36 *Item
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t215 *Item
+	var t38 *Item
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -1698,12 +1686,12 @@ func quernHostTimesTwoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t214 = in2
-				t36 = out2
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t36, t214, sh, outcome)
+						quernRow4TimesTwoActor(r, t38, t215, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1722,7 +1710,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1852,79 +1840,89 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1936,80 +1934,70 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -2056,29 +2044,29 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -2106,65 +2094,65 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -2208,13 +2196,13 @@ func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4TimesTwoActor(r *host2.Run, t38, t215 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:30
 		if threadX == 0 {
-			*t36 = Item{Key: t214.Key, Value: t214.Value * 2, Stages: t214.Stages + 1, Ask: 0}
+			*t38 = Item{Key: t215.Key, Value: t215.Value * 2, Stages: t215.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -2224,7 +2212,7 @@ func quernRow4TimesTwoActor(r *host2.Run, t36, t214 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2248,44 +2236,44 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -2300,7 +2288,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -2309,210 +2297,210 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t115 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
 //line send.go:30
-							t117 := int(t116) * 16
-							t217 := (int(t116) + 1) * 16
+							t116 := int(t115) * 16
+							t218 := (int(t115) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t117:t217]
+							b4 := t49.Post[t116:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t118 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t118:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t117 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t117:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t118 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t118
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t119 := ticket4
-//line alone.go:229
-							t120 := t119
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t119+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1110 := t97
-//line send.go:117
-								if !(t1110.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1110.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1110.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1110.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t119
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t119+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1110 := t99
+//line send.go:123
+							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1110.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1110.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1110.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -2551,29 +2539,29 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -2607,59 +2595,59 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -2734,13 +2722,13 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t116 *Tally
-	var t214 *Item
-	var t36 *Tally
+	var t115 *Tally
+	var t215 *Item
+	var t38 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
-	t96 := shape.OutAt
+	t97 := shape.OutAt
 	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -2844,13 +2832,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t116 = state
-				t214 = in2
-				t36 = out2
+				t115 = state
+				t215 = in2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t214, t36, t116, sh)
+						quernRow5TallyActor(r, t215, t38, t115, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2869,7 +2857,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t96, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2999,79 +2987,89 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3083,80 +3081,70 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -3203,29 +3191,29 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -3253,65 +3241,65 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -3362,32 +3350,32 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t214 *Item, t36, t116 *Tally, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t215 *Item, t38, t115 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result010 kernel.Action
 //line handlers.go:50
-		if t214.Ask != 0 {
+		if t215.Ask != 0 {
 			if threadX == 0 {
-				*t36 = *t116
+				*t38 = *t115
 			}
-			result09 = 1
+			result010 = 1
 		} else {
 			if threadX == 0 {
-				if t214.Value < t116.Last {
-					t116.Turned++
+				if t215.Value < t115.Last {
+					t115.Turned++
 				}
-				t116.Count++
-				t116.Values += t214.Value
-				t116.Stages += int64(t214.Stages)
-				t116.Keys ^= t214.Key
-				t116.Last = t214.Value
+				t115.Count++
+				t115.Values += t215.Value
+				t115.Stages += int64(t215.Stages)
+				t115.Keys ^= t215.Key
+				t115.Last = t215.Value
 			}
-			result09 = 0
+			result010 = 0
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -3397,7 +3385,7 @@ func quernRow5TallyActor(r *host2.Run, t214 *Item, t36, t116 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t96, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3421,44 +3409,44 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t216 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t216 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t216 < 4 {
+						result011 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result011 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t55 := source3
-				var result011 uint32
+				var result012 uint32
 //line look.go:43
 				if t55 == 4 {
-					result011 = shape.Slots
+					result012 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
-				t75 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t76 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t75:t85]
+				slot3 := t422[t76:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t96:t106]
+				reply2 := words[t97:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot3[3+w7], tag2|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -3473,7 +3461,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -3482,210 +3470,210 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:30
-							t118 := int(t117) * 16
-							t217 := (int(t117) + 1) * 16
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:30
-							b4 := t49.Post[t118:t217]
+							b4 := t49.Post[t117:t218]
 							loaded15 := host2.Load64(r, &b4[0])
 //line send.go:31
 							loaded16 := host2.Load64(r, &b4[8])
 							loaded17 := host2.Load64(r, &b4[10])
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line send.go:33
-							room4 := len(t49.Post)
+							room6 := len(t49.Post)
 							if t49.To.Kind == 1 {
-								room4 = len(t49.Host)
+								room6 = len(t49.Host)
 							}
 							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room4) || t49.To.Ring > end2 {
+							if end2 > uint64(room6) || t49.To.Ring > end2 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
-						var room5 uint32
+						var room7 uint32
 					block8:
 						switch {
 						default:
 //line send.go:58
-							box4 := int(t37.To.Box)
-							t119 := box4 * 16
-							t218 := (box4 + 1) * 16
-//line send.go:59
-							b5 := t37.Post[t119:t218]
-							if t37.To.Owner != t37.To.Actor {
-								loaded18 := host2.Load64(r, &b5[10])
-//line send.go:61
-								t37.To.Owner = uint32(loaded18)
-							}
-							if t37.To.Owner != t37.To.Actor {
-								atomic.AddUint64(&b5[1], 1)
-								ticket3 = 0
-								room5 = 2
-							} else {
-//line send.go:67
-								loaded19 := host2.Load64(r, &b5[10])
-								for owner2 := uint32(loaded19); ; {
-									if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-										t56 := t37
-										t67 := t37
-//line send.go:70
-										loaded20 := host2.Load64(r, &b5[0])
-										t86 := loaded20
-//line send.go:70
-										loaded21 := host2.Load64(r, &b5[8])
-										t107 := loaded21
-//line send.go:70
-										t56.To.Tail = t86
-//line send.go:70
-										t67.To.Head = t107
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots && t37.To.Kind == 1 {
-											loaded22 := host2.Load64(r, &t37.Host[b5[15]+1])
-//line send.go:72
-											t37.To.Head = loaded22
-											kernel.StoreRelaxed(&b5[8], t37.To.Head)
+							box4 := int(t39.To.Box)
+							t118 := box4 * 16
+							t219 := (box4 + 1) * 16
+//line send.go:60
+							for b5 := t39.Post[t118:t219]; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
+									t310 := t39
+									t47 := b5
+//line send.go:83
+									loaded18 := host2.Load64(r, &t47[10])
+//line send.go:83
+									t310.To.Owner = uint32(loaded18)
+									var room8 uint32
+//line send.go:84
+									if t310.To.Owner != t310.To.Actor {
+										room8 = 2
+									} else {
+										t220 := t310
+										t311 := t310
+//line send.go:87
+										loaded19 := host2.Load64(r, &t47[0])
+										t56 := loaded19
+//line send.go:87
+										loaded20 := host2.Load64(r, &t47[8])
+										t77 := loaded20
+//line send.go:87
+										t220.To.Tail = t56
+//line send.go:87
+										t311.To.Head = t77
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
+//line send.go:89
+											t310.To.Head = loaded21
+											kernel.StoreRelaxed(&t47[8], t310.To.Head)
 										}
-										if uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-											atomic.AddUint64(&b5[1], 1)
-											ticket3 = 0
-											room5 = 1
-											break block8
+										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+											room8 = 1
+										} else {
+											room8 = 0
 										}
 									}
-									old2 := kernel.AtomicCompareAndSwap(&b5[0], t37.To.Tail, t37.To.Tail+1)
-									tail2 := old2
-//line send.go:83
-									if tail2 == t37.To.Tail {
-										t134 := t37
-										t144 := t37
-										t153 := tail2 + 1
-										t164 := owner2
-//line send.go:84
-										t134.To.Tail = t153
-//line send.go:84
-										t144.To.Owner = t164
-										t173 := uint32(tail2)
-										ticket3 = t173
-										room5 = 0
+//line send.go:62
+									room9 := room8
+									if room9 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b5[1], 1)
+										ticket3 = 0
+										room7 = room9
 										break block8
 									}
-//line send.go:87
-									t37.To.Tail = tail2
 								}
+//line send.go:67
+								loaded22 := host2.Load64(r, &b5[10])
+								owner2 := uint32(loaded22)
+//line send.go:70
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								tail2 := old2
+//line send.go:71
+								if tail2 == t39.To.Tail {
+									t86 := t39
+									t98 := t39
+									t107 := tail2 + 1
+									t119 := owner2
+//line send.go:72
+									t86.To.Tail = t107
+//line send.go:72
+									t98.To.Owner = t119
+									t124 := uint32(tail2)
+									ticket3 = t124
+									room7 = 0
+									break block8
+								}
+//line send.go:75
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room6 := room5
+						room10 := room7
 //line alone.go:196
-						if room6 == 1 {
-							t68 := int(t50[13])
+						if room10 == 1 {
+							t66 := int(t50[13])
 //line alone.go:197
-							t76 := int(t50[13]) + len(t532) + 1
+							t78 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t68:t76]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t49.Post[t66:t78]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result012 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room6 == 0 {
-							t97 := t49
+						if room10 == 0 {
+							t99 := t49
 							t108 := t532
 							t1110 := ticket4
-//line alone.go:229
-							t120 := t1110
-//line send.go:46
-							t121 := t97.To.Ring
-//line send.go:46
-							t219 := t97.To.Step
-//line send.go:46
-							t38 := t97.To.Slots
-							t47 := t120
-//line send.go:50
-							result014 := int(t121 + uint64(t47&(t38-1))*t219)
-//line send.go:46
-							result015 := result014
-//line alone.go:229
-							t39 := result015
-							t410 := uint64(t1110+1) << 32
-							slot4 := t39
-							tag3 := t410
-//line alone.go:230
-							if t97.To.Kind == 1 {
-								t57 := t97
-								t69 := slot4
-								t77 := tag3
-//line send.go:106
-								t123 := t69
-								t220 := t69 + 4
-//line send.go:106
-								h3 := t57.Host[t123:t220]
-								kernel.StoreRelaxed(&h3[0], t77|uint64(t57.ID<<8|128))
-								kernel.StoreRelaxed(&h3[1], t77)
-								kernel.StoreRelaxed(&h3[2], t77|uint64(t57.Words[t57.At+2]))
-								kernel.StoreRelaxed(&h3[3], t77|uint64(t57.Words[t57.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t108); w9++ {
-									kernel.StoreRelaxed(&t97.Host[slot4+4+w9], tag3|uint64(t108[w9]))
-								}
+							var result015 []uint64
+//line send.go:102
+							if t99.To.Kind == 1 {
+								result015 = t99.Host
 							} else {
-//line alone.go:237
-								t87 := t97
-								t98 := slot4
-								t109 := tag3
-//line send.go:95
-								t124 := t98
-								t221 := t98 + 4
-//line send.go:95
-								h4 := t87.Post[t124:t221]
-								kernel.StoreRelaxed(&h4[0], t109|uint64(t87.ID<<8|128))
-								kernel.StoreRelaxed(&h4[1], t109)
-								kernel.StoreRelaxed(&h4[2], t109|uint64(t87.Words[t87.At+2]))
-								kernel.StoreRelaxed(&h4[3], t109|uint64(t87.Words[t87.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t108); w10++ {
-									kernel.StoreRelaxed(&t97.Post[slot4+4+w10], tag3|uint64(t108[w10]))
-								}
-								t1111 := t97
-//line send.go:117
-								if !(t1111.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box5 := int(t1111.To.Box)
-									t125 := box5 * 16
-									t223 := (box5 + 1) * 16
-//line send.go:124
-									b6 := t1111.Post[t125:t223]
-									loaded23 := host2.Load64(r, &b6[9])
-									if loaded23 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-										kernel.StoreRelaxed(&t1111.Host[0], 1)
-									}
+								result015 = t99.Post
+							}
+//line alone.go:229
+							t221 := result015
+							t312 := t1110
+//line send.go:46
+							t120 := t99.To.Ring
+//line send.go:46
+							t223 := t99.To.Step
+//line send.go:46
+							t313 := t99.To.Slots
+							t410 := t312
+//line send.go:50
+							result016 := int(t120 + uint64(t410&(t313-1))*t223)
+//line send.go:46
+							result017 := result016
+//line alone.go:229
+							t57 := result017
+							t67 := uint64(t1110+1) << 32
+							memory2 := t221
+							slot4 := t57
+							tag3 := t67
+//line alone.go:230
+							t79 := t99
+							t87 := memory2
+							t910 := slot4
+							t109 := tag3
+//line send.go:112
+							t121 := t910
+							t224 := t910 + 4
+//line send.go:112
+							h2 := t87[t121:t224]
+							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t109)
+							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
+							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							}
+							t1111 := t99
+//line send.go:123
+							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box5 := int(t1111.To.Box)
+								t125 := box5 * 16
+								t225 := (box5 + 1) * 16
+//line send.go:130
+								b6 := t1111.Post[t125:t225]
+								loaded23 := host2.Load64(r, &b6[9])
+								if loaded23 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
+									kernel.StoreRelaxed(&t1111.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
@@ -3724,29 +3712,29 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t610 := level2
-								var result016 uint32
+								t68 := level2
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result016 = 0
+									if t68 == 4 {
+										result018 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+									} else if t68 < 4 {
+										result018 = shape.Slots + t68*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result018 = shape.Slots + (t68-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
-									t99 := level2
-									source4 = t99
+									t911 := level2
+									source4 = t911
 									sides2 = 1
 								}
 							}
@@ -3780,59 +3768,59 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t133 := t632
 //line alone.go:146
-								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
-								at5 = t145
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t133
+								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t165 := source4
-								var result017 uint32
+								t163 := source4
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
-									if t165 == 4 {
-										result017 = 0
+									if t163 == 4 {
+										result019 = 0
 										break
 //line look.go:35
-									} else if t165 < 4 {
-										result017 = shape.Slots + t165*shape.SideSlots
+									} else if t163 < 4 {
+										result019 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t165-1)*shape.SideSlots
+									result019 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result020 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result020 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t224 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t224]
+							slot5 := ring2[t2110:t226]
 							cell2 := words[:t233]
-							for w11 := 0; w11 < len(slot5); w11++ {
-								loaded28 := host2.Load64(r, &slot5[w11])
+							for w9 := 0; w9 < len(slot5); w9++ {
+								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -3907,19 +3895,19 @@ func quernHostSendActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
 	var in2 *Order
 	var out2 *Sent
-	var t36 *Order
+	var t38 *Order
 	var t46 *Sent
-	var result037 kernel.Action = 1
-	outcome := uint32(result037)
+	var result042 kernel.Action = 1
+	outcome := uint32(result042)
 	var forwards bool
 	var stops bool
 	var last bool
-	t912 := shape.OutAt
+	t913 := shape.OutAt
 	t1016 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t2312 := shape.Stride
-	t2510 := shape.OutAt
+	t2310 := shape.Stride
+	t256 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -4010,13 +3998,13 @@ func quernHostSendActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t36 = in2
+				t38 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t36, t46, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t38, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4035,7 +4023,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1016, cursor, forwards, t51, t522, last, command, in, mail, t2312, t2510, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t913, t1016, cursor, forwards, t51, t522, last, command, in, mail, t2310, t256, t263)
 				}
 			}
 //line alone.go:88
@@ -4165,79 +4153,89 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4249,80 +4247,70 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -4369,29 +4357,29 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -4419,65 +4407,65 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -4527,964 +4515,956 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t116 := c2
+		t115 := c2
 //line handlers.go:100
-		item := Item{Key: t36.Key, Value: t36.Value}
+		item := Item{Key: t38.Key, Value: t38.Value}
 		taken := 0
 //line handlers.go:103
-		if t36.How == 0 && threadX == 0 {
-			t117 := t116
+		if t38.How == 0 && threadX == 0 {
+			t116 := t115
 //line handlers.go:104
-			t214 := t36.To
-			t37 := &item
+			t215 := t38.To
+			t39 := &item
 //line group.go:43
 			taken2 := 0
-			t118 := t117
+			t117 := t116
 //line group.go:44
-			result09 := t214.Len(t118)
-			t38 := result09
-			for i2 := 0; i2 < t38; i2++ {
+			result010 := t215.Len(t117)
+			t310 := result010
+			for i2 := 0; i2 < t310; i2++ {
 //line group.go:45
-				t47 := t117
-				t55 := t117
-				t67 := i2
+				t47 := t116
+				t55 := t116
+				t66 := i2
 //line group.go:33
-				t39 := t67 < 0
-				if !t39 {
-					t119 := t55
+				t311 := t66 < 0
+				if !t311 {
+					t118 := t55
 //line group.go:33
-					result010 := t214.Len(t119)
-					t39 = t67 >= result010
+					result011 := t215.Len(t118)
+					t311 = t66 >= result011
 				}
-				if t39 {
+				if t311 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded15 := host2.Load64(r, &t55.Post[int(uint32(t55.Post[t214.Place]))+t67])
+				loaded15 := host2.Load64(r, &t55.Post[int(uint32(t55.Post[t215.Place]))+t66])
 				member := loaded15
 //line group.go:37
-				result011 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+				result012 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line group.go:45
-				t85 := result011
-				t96 := t37
-				var result012 bool
-//line context.go:52
+				t85 := result012
+				t97 := t39
+				var result013 bool
+//line context.go:54
 				if t85.Mailbox == 0 {
-					result012 = false
+					result013 = false
 				} else {
-					t120 := t85.Mailbox
-					t215 := t85.Actor
+					t119 := t85.Mailbox
+					t216 := t85.Actor
 //line send.go:27
-					if !(t47.To.Box == t120 && t47.To.Actor == t215) {
+					if !(t47.To.Box == t119 && t47.To.Actor == t216) {
 //line send.go:30
-						t121 := int(t120) * 16
-						t216 := (int(t120) + 1) * 16
+						t120 := int(t119) * 16
+						t217 := (int(t119) + 1) * 16
 //line send.go:30
-						b4 := t47.Post[t121:t216]
+						b4 := t47.Post[t120:t217]
 						loaded16 := host2.Load64(r, &b4[0])
 //line send.go:31
 						loaded17 := host2.Load64(r, &b4[8])
 						loaded18 := host2.Load64(r, &b4[10])
 //line send.go:31
-						t47.To = actor.Target{Box: t120, Actor: t215, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
+						t47.To = actor.Target{Box: t119, Actor: t216, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 //line send.go:33
-						room4 := len(t47.Post)
+						room6 := len(t47.Post)
 						if t47.To.Kind == 1 {
-							room4 = len(t47.Host)
+							room6 = len(t47.Host)
 						}
 						end2 := t47.To.Ring + uint64(t47.To.Slots)*t47.To.Step
 //line send.go:37
-						if end2 > uint64(room4) || t47.To.Ring > end2 {
+						if end2 > uint64(room6) || t47.To.Ring > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:56
-					t310 := t47
+//line context.go:58
+					t312 := t47
 					var ticket3 uint32
-					var room5 uint32
+					var room7 uint32
 				block6:
 					switch {
 					default:
 //line send.go:58
-						box4 := int(t310.To.Box)
-						t123 := box4 * 16
-						t217 := (box4 + 1) * 16
-//line send.go:59
-						b5 := t310.Post[t123:t217]
-						if t310.To.Owner != t310.To.Actor {
-							loaded19 := host2.Load64(r, &b5[10])
-//line send.go:61
-							t310.To.Owner = uint32(loaded19)
-						}
-						if t310.To.Owner != t310.To.Actor {
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room5 = 2
-						} else {
-//line send.go:67
-							loaded20 := host2.Load64(r, &b5[10])
-							for owner2 := uint32(loaded20); ; {
-								if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-									t56 := t310
-									t68 := t310
-//line send.go:70
-									loaded21 := host2.Load64(r, &b5[0])
-									t86 := loaded21
-//line send.go:70
-									loaded22 := host2.Load64(r, &b5[8])
-									t106 := loaded22
-//line send.go:70
-									t56.To.Tail = t86
-//line send.go:70
-									t68.To.Head = t106
-									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-										loaded23 := host2.Load64(r, &t310.Host[b5[15]+1])
-//line send.go:72
-										t310.To.Head = loaded23
-										kernel.StoreRelaxed(&b5[8], t310.To.Head)
+						box4 := int(t312.To.Box)
+						t121 := box4 * 16
+						t218 := (box4 + 1) * 16
+//line send.go:60
+						for b5 := t312.Post[t121:t218]; ; {
+							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+								t313 := t312
+								t48 := b5
+//line send.go:83
+								loaded19 := host2.Load64(r, &t48[10])
+//line send.go:83
+								t313.To.Owner = uint32(loaded19)
+								var room8 uint32
+//line send.go:84
+								if t313.To.Owner != t313.To.Actor {
+									room8 = 2
+								} else {
+									t219 := t313
+									t314 := t313
+//line send.go:87
+									loaded20 := host2.Load64(r, &t48[0])
+									t56 := loaded20
+//line send.go:87
+									loaded21 := host2.Load64(r, &t48[8])
+									t76 := loaded21
+//line send.go:87
+									t219.To.Tail = t56
+//line send.go:87
+									t314.To.Head = t76
+									if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots && t313.To.Kind == 1 {
+										loaded22 := host2.Load64(r, &t313.Host[t48[15]+1])
+//line send.go:89
+										t313.To.Head = loaded22
+										kernel.StoreRelaxed(&t48[8], t313.To.Head)
 									}
-									if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-										atomic.AddUint64(&b5[1], 1)
-										ticket3 = 0
-										room5 = 1
-										break block6
+									if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots {
+										room8 = 1
+									} else {
+										room8 = 0
 									}
 								}
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
-								tail2 := old2
-//line send.go:83
-								if tail2 == t310.To.Tail {
-									t134 := t310
-									t144 := t310
-									t153 := tail2 + 1
-									t164 := owner2
-//line send.go:84
-									t134.To.Tail = t153
-//line send.go:84
-									t144.To.Owner = t164
-									t173 := uint32(tail2)
-									ticket3 = t173
-									room5 = 0
+//line send.go:62
+								room9 := room8
+								if room9 != 0 {
+//line send.go:63
+									atomic.AddUint64(&b5[1], 1)
+									ticket3 = 0
+									room7 = room9
 									break block6
 								}
-//line send.go:87
-								t310.To.Tail = tail2
 							}
+//line send.go:67
+							loaded23 := host2.Load64(r, &b5[10])
+							owner2 := uint32(loaded23)
+//line send.go:70
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t312.To.Tail, t312.To.Tail+1)
+							tail2 := old2
+//line send.go:71
+							if tail2 == t312.To.Tail {
+								t86 := t312
+								t98 := t312
+								t106 := tail2 + 1
+								t1110 := owner2
+//line send.go:72
+								t86.To.Tail = t106
+//line send.go:72
+								t98.To.Owner = t1110
+								t124 := uint32(tail2)
+								ticket3 = t124
+								room7 = 0
+								break block6
+							}
+//line send.go:75
+							t312.To.Tail = tail2
 						}
 					}
-//line context.go:56
+//line context.go:58
 					ticket4 := ticket3
-					room6 := room5
-//line context.go:57
-					if room6 != 0 {
-						result012 = false
+					room10 := room7
+//line context.go:59
+					if room10 != 0 {
+						result013 = false
 					} else {
-						t69 := ticket4
-//line send.go:46
-						t124 := t47.To.Ring
-//line send.go:46
-						t218 := t47.To.Step
-//line send.go:46
-						t311 := t47.To.Slots
-						t48 := t69
-//line send.go:50
-						result013 := int(t124 + uint64(t48&(t311-1))*t218)
-//line send.go:46
-						result014 := result013
-//line context.go:60
-						t87 := result014
-						t97 := uint64(ticket4+1) << 32
-						slot3 := t87
-						tag2 := t97
-//line context.go:61
+						var result014 []uint64
+//line send.go:102
 						if t47.To.Kind == 1 {
-							t107 := t47
-							t1110 := slot3
-							t125 := tag2
-//line send.go:106
-							t126 := t1110
-							t219 := t1110 + 4
-//line send.go:106
-							h3 := t107.Host[t126:t219]
-							kernel.StoreRelaxed(&h3[0], t125|uint64(t107.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t125)
-							kernel.StoreRelaxed(&h3[2], t125|uint64(t107.Words[t107.At+2]))
-							kernel.StoreRelaxed(&h3[3], t125|uint64(t107.Words[t107.At+3]))
-//line context.go:63
-							t135 := t47.Host
-							t145 := slot3 + 4
-							t154 := tag2
-							t165 := t96
-//line context.go:63
-							kernel.PutWords(t135, t145, t154, t165)
-							result012 = true
+							result014 = t47.Host
 						} else {
-							t174 := t47
-							t182 := slot3
-							t193 := tag2
-//line send.go:95
-							t127 := t182
-							t220 := t182 + 4
-//line send.go:95
-							h4 := t174.Post[t127:t220]
-							kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t193)
-							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
-							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:67
-							t202 := t47.Post
-							t2110 := slot3 + 4
-							t223 := tag2
-							t233 := t96
-//line context.go:67
-							kernel.PutWords(t202, t2110, t223, t233)
-							t242 := t47
-//line send.go:117
-							if !(t242.Wakes == 0) {
-//line send.go:122
-								kernel.Fence()
-								box5 := int(t242.To.Box)
-								t128 := box5 * 16
-								t221 := (box5 + 1) * 16
-//line send.go:124
-								b6 := t242.Post[t128:t221]
-								loaded24 := host2.Load64(r, &b6[9])
-								if loaded24 != 0 {
-//line send.go:126
-									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t242.Host[0], 1)
-								}
-							}
-//line context.go:69
-							result012 = true
+							result014 = t47.Post
 						}
+//line context.go:62
+						t77 := result014
+						t87 := ticket4
+//line send.go:46
+						t125 := t47.To.Ring
+//line send.go:46
+						t220 := t47.To.Step
+//line send.go:46
+						t315 := t47.To.Slots
+						t49 := t87
+//line send.go:50
+						result015 := int(t125 + uint64(t49&(t315-1))*t220)
+//line send.go:46
+						result016 := result015
+//line context.go:62
+						t107 := result016
+						t1111 := uint64(ticket4+1) << 32
+						memory2 := t77
+						slot3 := t107
+						tag2 := t1111
+//line context.go:63
+						t126 := t47
+						t133 := memory2
+						t143 := slot3
+						t152 := tag2
+//line send.go:112
+						t127 := t143
+						t221 := t143 + 4
+//line send.go:112
+						h2 := t133[t127:t221]
+						kernel.StoreRelaxed(&h2[0], t152|uint64(t126.ID<<8|128))
+						kernel.StoreRelaxed(&h2[1], t152)
+						kernel.StoreRelaxed(&h2[2], t152|uint64(t126.Words[t126.At+2]))
+						kernel.StoreRelaxed(&h2[3], t152|uint64(t126.Words[t126.At+3]))
+//line context.go:64
+						t163 := memory2
+						t172 := slot3 + 4
+						t182 := tag2
+						t193 := t97
+//line context.go:64
+						kernel.PutWords(t163, t172, t182, t193)
+						t202 := t47
+//line send.go:123
+						if !(t202.Wakes == 0 || t202.To.Kind == 1) {
+//line send.go:128
+							kernel.Fence()
+							box5 := int(t202.To.Box)
+							t128 := box5 * 16
+							t223 := (box5 + 1) * 16
+//line send.go:130
+							b6 := t202.Post[t128:t223]
+							loaded24 := host2.Load64(r, &b6[9])
+							if loaded24 != 0 {
+//line send.go:132
+								kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t202.Host[0], 1)
+							}
+						}
+//line context.go:66
+						result013 = true
 					}
 				}
 //line group.go:45
-				if result012 {
+				if result013 {
 					taken2++
 				}
 			}
-			result015 := taken2
+			result017 := taken2
 //line handlers.go:104
-			taken = result015
-		} else if t36.How == 1 {
+			taken = result017
+		} else if t38.How == 1 {
 			item.Key += uint64(threadX)
-			t57 := t116
+			t57 := t115
 //line handlers.go:107
-			t610 := t36.To
-			t75 := item.Key
+			t67 := t38.To
+			t78 := item.Key
 			t88 := &item
 //line group.go:56
 			t129 := t57
 //line group.go:56
-			result016 := t610.Len(t129)
-			n := result016
-			var result017 bool
+			result018 := t67.Len(t129)
+			n := result018
+			var result019 bool
 //line group.go:57
 			if n == 0 {
-				result017 = false
+				result019 = false
 			} else {
-				t312 := t57
-				t49 := t57
-				t58 := t75
-				t611 := n
+				t316 := t57
+				t410 := t57
+				t58 := t78
+				t68 := n
 //line group.go:60
-				result018 := actor.Pick(t58, t611)
-				t89 := result018
+				result020 := actor.Pick(t58, t68)
+				t89 := result020
 //line group.go:33
-				t313 := t89 < 0
-				if !t313 {
-					t130 := t49
+				t317 := t89 < 0
+				if !t317 {
+					t130 := t410
 //line group.go:33
-					result019 := t610.Len(t130)
-					t313 = t89 >= result019
+					result021 := t67.Len(t130)
+					t317 = t89 >= result021
 				}
-				if t313 {
+				if t317 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded25 := host2.Load64(r, &t49.Post[int(uint32(t49.Post[t610.Place]))+t89])
+				loaded25 := host2.Load64(r, &t410.Post[int(uint32(t410.Post[t67.Place]))+t89])
 				member2 := loaded25
 //line group.go:37
-				result020 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+				result022 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
 //line group.go:60
-				t108 := result020
-				t1111 := t88
-				var result021 bool
-//line context.go:52
+				t108 := result022
+				t1112 := t88
+				var result023 bool
+//line context.go:54
 				if t108.Mailbox == 0 {
-					result021 = false
+					result023 = false
 				} else {
 					t131 := t108.Mailbox
 					t224 := t108.Actor
 //line send.go:27
-					if !(t312.To.Box == t131 && t312.To.Actor == t224) {
+					if !(t316.To.Box == t131 && t316.To.Actor == t224) {
 //line send.go:30
-						t136 := int(t131) * 16
+						t134 := int(t131) * 16
 						t225 := (int(t131) + 1) * 16
 //line send.go:30
-						b7 := t312.Post[t136:t225]
+						b7 := t316.Post[t134:t225]
 						loaded26 := host2.Load64(r, &b7[0])
 //line send.go:31
 						loaded27 := host2.Load64(r, &b7[8])
 						loaded28 := host2.Load64(r, &b7[10])
 //line send.go:31
-						t312.To = actor.Target{Box: t131, Actor: t224, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
+						t316.To = actor.Target{Box: t131, Actor: t224, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
 //line send.go:33
-						room7 := len(t312.Post)
-						if t312.To.Kind == 1 {
-							room7 = len(t312.Host)
+						room11 := len(t316.Post)
+						if t316.To.Kind == 1 {
+							room11 = len(t316.Host)
 						}
-						end3 := t312.To.Ring + uint64(t312.To.Slots)*t312.To.Step
+						end3 := t316.To.Ring + uint64(t316.To.Slots)*t316.To.Step
 //line send.go:37
-						if end3 > uint64(room7) || t312.To.Ring > end3 {
+						if end3 > uint64(room11) || t316.To.Ring > end3 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:56
-					t314 := t312
+//line context.go:58
+					t318 := t316
 					var ticket5 uint32
-					var room8 uint32
+					var room12 uint32
 				block7:
 					switch {
 					default:
 //line send.go:58
-						box6 := int(t314.To.Box)
-						t137 := box6 * 16
+						box6 := int(t318.To.Box)
+						t135 := box6 * 16
 						t226 := (box6 + 1) * 16
-//line send.go:59
-						b8 := t314.Post[t137:t226]
-						if t314.To.Owner != t314.To.Actor {
-							loaded29 := host2.Load64(r, &b8[10])
-//line send.go:61
-							t314.To.Owner = uint32(loaded29)
-						}
-						if t314.To.Owner != t314.To.Actor {
-							atomic.AddUint64(&b8[1], 1)
-							ticket5 = 0
-							room8 = 2
-						} else {
-//line send.go:67
-							loaded30 := host2.Load64(r, &b8[10])
-							for owner3 := uint32(loaded30); ; {
-								if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-									t59 := t314
-									t612 := t314
-//line send.go:70
-									loaded31 := host2.Load64(r, &b8[0])
-									t810 := loaded31
-//line send.go:70
-									loaded32 := host2.Load64(r, &b8[8])
-									t109 := loaded32
-//line send.go:70
-									t59.To.Tail = t810
-//line send.go:70
-									t612.To.Head = t109
-									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots && t314.To.Kind == 1 {
-										loaded33 := host2.Load64(r, &t314.Host[b8[15]+1])
-//line send.go:72
-										t314.To.Head = loaded33
-										kernel.StoreRelaxed(&b8[8], t314.To.Head)
+//line send.go:60
+						for b8 := t318.Post[t135:t226]; ; {
+							if t318.To.Owner != t318.To.Actor || uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
+								t319 := t318
+								t411 := b8
+//line send.go:83
+								loaded29 := host2.Load64(r, &t411[10])
+//line send.go:83
+								t319.To.Owner = uint32(loaded29)
+								var room13 uint32
+//line send.go:84
+								if t319.To.Owner != t319.To.Actor {
+									room13 = 2
+								} else {
+									t227 := t319
+									t320 := t319
+//line send.go:87
+									loaded30 := host2.Load64(r, &t411[0])
+									t59 := loaded30
+//line send.go:87
+									loaded31 := host2.Load64(r, &t411[8])
+									t79 := loaded31
+//line send.go:87
+									t227.To.Tail = t59
+//line send.go:87
+									t320.To.Head = t79
+									if uint32(t319.To.Tail)-uint32(t319.To.Head) >= t319.To.Slots && t319.To.Kind == 1 {
+										loaded32 := host2.Load64(r, &t319.Host[t411[15]+1])
+//line send.go:89
+										t319.To.Head = loaded32
+										kernel.StoreRelaxed(&t411[8], t319.To.Head)
 									}
-									if uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-										atomic.AddUint64(&b8[1], 1)
-										ticket5 = 0
-										room8 = 1
-										break block7
+									if uint32(t319.To.Tail)-uint32(t319.To.Head) >= t319.To.Slots {
+										room13 = 1
+									} else {
+										room13 = 0
 									}
 								}
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
-								tail3 := old3
-//line send.go:83
-								if tail3 == t314.To.Tail {
-									t138 := t314
-									t146 := t314
-									t155 := tail3 + 1
-									t166 := owner3
-//line send.go:84
-									t138.To.Tail = t155
-//line send.go:84
-									t146.To.Owner = t166
-									t175 := uint32(tail3)
-									ticket5 = t175
-									room8 = 0
+//line send.go:62
+								room14 := room13
+								if room14 != 0 {
+//line send.go:63
+									atomic.AddUint64(&b8[1], 1)
+									ticket5 = 0
+									room12 = room14
 									break block7
 								}
-//line send.go:87
-								t314.To.Tail = tail3
 							}
+//line send.go:67
+							loaded33 := host2.Load64(r, &b8[10])
+							owner3 := uint32(loaded33)
+//line send.go:70
+							old3 := kernel.AtomicCompareAndSwap(&b8[0], t318.To.Tail, t318.To.Tail+1)
+							tail3 := old3
+//line send.go:71
+							if tail3 == t318.To.Tail {
+								t810 := t318
+								t99 := t318
+								t109 := tail3 + 1
+								t1113 := owner3
+//line send.go:72
+								t810.To.Tail = t109
+//line send.go:72
+								t99.To.Owner = t1113
+								t1210 := uint32(tail3)
+								ticket5 = t1210
+								room12 = 0
+								break block7
+							}
+//line send.go:75
+							t318.To.Tail = tail3
 						}
 					}
-//line context.go:56
+//line context.go:58
 					ticket6 := ticket5
-					room9 := room8
-//line context.go:57
-					if room9 != 0 {
-						result021 = false
+					room15 := room12
+//line context.go:59
+					if room15 != 0 {
+						result023 = false
 					} else {
-						t613 := ticket6
-//line send.go:46
-						t139 := t312.To.Ring
-//line send.go:46
-						t227 := t312.To.Step
-//line send.go:46
-						t315 := t312.To.Slots
-						t410 := t613
-//line send.go:50
-						result022 := int(t139 + uint64(t410&(t315-1))*t227)
-//line send.go:46
-						result023 := result022
-//line context.go:60
-						t811 := result023
-						t98 := uint64(ticket6+1) << 32
-						slot4 := t811
-						tag3 := t98
-//line context.go:61
-						if t312.To.Kind == 1 {
-							t1010 := t312
-							t1112 := slot4
-							t1210 := tag3
-//line send.go:106
-							t140 := t1112
-							t228 := t1112 + 4
-//line send.go:106
-							h5 := t1010.Host[t140:t228]
-							kernel.StoreRelaxed(&h5[0], t1210|uint64(t1010.ID<<8|128))
-							kernel.StoreRelaxed(&h5[1], t1210)
-							kernel.StoreRelaxed(&h5[2], t1210|uint64(t1010.Words[t1010.At+2]))
-							kernel.StoreRelaxed(&h5[3], t1210|uint64(t1010.Words[t1010.At+3]))
-//line context.go:63
-							t1310 := t312.Host
-							t147 := slot4 + 4
-							t156 := tag3
-							t167 := t1111
-//line context.go:63
-							kernel.PutWords(t1310, t147, t156, t167)
-							result021 = true
+						var result024 []uint64
+//line send.go:102
+						if t316.To.Kind == 1 {
+							result024 = t316.Host
 						} else {
-							t176 := t312
-							t183 := slot4
-							t194 := tag3
-//line send.go:95
-							t141 := t183
-							t229 := t183 + 4
-//line send.go:95
-							h6 := t176.Post[t141:t229]
-							kernel.StoreRelaxed(&h6[0], t194|uint64(t176.ID<<8|128))
-							kernel.StoreRelaxed(&h6[1], t194)
-							kernel.StoreRelaxed(&h6[2], t194|uint64(t176.Words[t176.At+2]))
-							kernel.StoreRelaxed(&h6[3], t194|uint64(t176.Words[t176.At+3]))
-//line context.go:67
-							t203 := t312.Post
-							t2111 := slot4 + 4
-							t2210 := tag3
-							t234 := t1111
-//line context.go:67
-							kernel.PutWords(t203, t2111, t2210, t234)
-							t243 := t312
-//line send.go:117
-							if !(t243.Wakes == 0) {
-//line send.go:122
-								kernel.Fence()
-								box7 := int(t243.To.Box)
-								t148 := box7 * 16
-								t230 := (box7 + 1) * 16
-//line send.go:124
-								b9 := t243.Post[t148:t230]
-								loaded34 := host2.Load64(r, &b9[9])
-								if loaded34 != 0 {
-//line send.go:126
-									kernel.StoreRelaxed(&t243.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t243.Host[0], 1)
-								}
-							}
-//line context.go:69
-							result021 = true
+							result024 = t316.Post
 						}
+//line context.go:62
+						t710 := result024
+						t811 := ticket6
+//line send.go:46
+						t136 := t316.To.Ring
+//line send.go:46
+						t228 := t316.To.Step
+//line send.go:46
+						t321 := t316.To.Slots
+						t412 := t811
+//line send.go:50
+						result025 := int(t136 + uint64(t412&(t321-1))*t228)
+//line send.go:46
+						result026 := result025
+//line context.go:62
+						t1010 := result026
+						t1114 := uint64(ticket6+1) << 32
+						memory3 := t710
+						slot4 := t1010
+						tag3 := t1114
+//line context.go:63
+						t1211 := t316
+						t137 := memory3
+						t144 := slot4
+						t153 := tag3
+//line send.go:112
+						t138 := t144
+						t229 := t144 + 4
+//line send.go:112
+						h3 := t137[t138:t229]
+						kernel.StoreRelaxed(&h3[0], t153|uint64(t1211.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t153)
+						kernel.StoreRelaxed(&h3[2], t153|uint64(t1211.Words[t1211.At+2]))
+						kernel.StoreRelaxed(&h3[3], t153|uint64(t1211.Words[t1211.At+3]))
+//line context.go:64
+						t164 := memory3
+						t173 := slot4 + 4
+						t183 := tag3
+						t194 := t1112
+//line context.go:64
+						kernel.PutWords(t164, t173, t183, t194)
+						t203 := t316
+//line send.go:123
+						if !(t203.Wakes == 0 || t203.To.Kind == 1) {
+//line send.go:128
+							kernel.Fence()
+							box7 := int(t203.To.Box)
+							t139 := box7 * 16
+							t230 := (box7 + 1) * 16
+//line send.go:130
+							b9 := t203.Post[t139:t230]
+							loaded34 := host2.Load64(r, &b9[9])
+							if loaded34 != 0 {
+//line send.go:132
+								kernel.StoreRelaxed(&t203.Host[b9[15]], 1)
+								kernel.StoreRelaxed(&t203.Host[0], 1)
+							}
+						}
+//line context.go:66
+						result023 = true
 					}
 				}
 //line group.go:60
-				result017 = result021
+				result019 = result023
 			}
 //line handlers.go:107
-			if result017 {
+			if result019 {
 				taken = 1
 			}
-		} else if t36.How == 2 && threadX == 0 {
-			t1011 := t116
-			t1113 := t116
+		} else if t38.How == 2 && threadX == 0 {
+			t1011 := t115
+			t1115 := t115
 //line handlers.go:111
-			t1211 := int(t36.Member)
+			t1212 := int(t38.Member)
 //line handlers.go:111
-			g := t36.To
+			g := t38.To
 //line group.go:33
-			t316 := t1211 < 0
-			if !t316 {
-				t149 := t1113
+			t323 := t1212 < 0
+			if !t323 {
+				t140 := t1115
 //line group.go:33
-				result024 := g.Len(t149)
-				t316 = t1211 >= result024
+				result027 := g.Len(t140)
+				t323 = t1212 >= result027
 			}
-			if t316 {
+			if t323 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
+			loaded35 := host2.Load64(r, &t1115.Post[int(uint32(t1115.Post[g.Place]))+t1212])
 			member3 := loaded35
 //line group.go:37
-			result025 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
+			result028 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
 //line handlers.go:111
-			t1410 := result025
-			t157 := &item
-			var result026 bool
-//line context.go:52
-			if t1410.Mailbox == 0 {
-				result026 = false
+			t145 := result028
+			t154 := &item
+			var result029 bool
+//line context.go:54
+			if t145.Mailbox == 0 {
+				result029 = false
 			} else {
-				t150 := t1410.Mailbox
-				t231 := t1410.Actor
+				t141 := t145.Mailbox
+				t231 := t145.Actor
 //line send.go:27
-				if !(t1011.To.Box == t150 && t1011.To.Actor == t231) {
+				if !(t1011.To.Box == t141 && t1011.To.Actor == t231) {
 //line send.go:30
-					t151 := int(t150) * 16
-					t235 := (int(t150) + 1) * 16
+					t146 := int(t141) * 16
+					t233 := (int(t141) + 1) * 16
 //line send.go:30
-					b10 := t1011.Post[t151:t235]
+					b10 := t1011.Post[t146:t233]
 					loaded36 := host2.Load64(r, &b10[0])
 //line send.go:31
 					loaded37 := host2.Load64(r, &b10[8])
 					loaded38 := host2.Load64(r, &b10[10])
 //line send.go:31
-					t1011.To = actor.Target{Box: t150, Actor: t231, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
+					t1011.To = actor.Target{Box: t141, Actor: t231, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
 //line send.go:33
-					room10 := len(t1011.Post)
+					room16 := len(t1011.Post)
 					if t1011.To.Kind == 1 {
-						room10 = len(t1011.Host)
+						room16 = len(t1011.Host)
 					}
 					end4 := t1011.To.Ring + uint64(t1011.To.Slots)*t1011.To.Step
 //line send.go:37
-					if end4 > uint64(room10) || t1011.To.Ring > end4 {
+					if end4 > uint64(room16) || t1011.To.Ring > end4 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
-//line context.go:56
-				t317 := t1011
+//line context.go:58
+				t324 := t1011
 				var ticket7 uint32
-				var room11 uint32
+				var room17 uint32
 			block8:
 				switch {
 				default:
 //line send.go:58
-					box8 := int(t317.To.Box)
-					t158 := box8 * 16
-					t236 := (box8 + 1) * 16
-//line send.go:59
-					b11 := t317.Post[t158:t236]
-					if t317.To.Owner != t317.To.Actor {
-						loaded39 := host2.Load64(r, &b11[10])
-//line send.go:61
-						t317.To.Owner = uint32(loaded39)
-					}
-					if t317.To.Owner != t317.To.Actor {
-						atomic.AddUint64(&b11[1], 1)
-						ticket7 = 0
-						room11 = 2
-					} else {
-//line send.go:67
-						loaded40 := host2.Load64(r, &b11[10])
-						for owner4 := uint32(loaded40); ; {
-							if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
-								t510 := t317
-								t614 := t317
-//line send.go:70
-								loaded41 := host2.Load64(r, &b11[0])
-								t812 := loaded41
-//line send.go:70
-								loaded42 := host2.Load64(r, &b11[8])
-								t1012 := loaded42
-//line send.go:70
-								t510.To.Tail = t812
-//line send.go:70
-								t614.To.Head = t1012
-								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
-									loaded43 := host2.Load64(r, &t317.Host[b11[15]+1])
-//line send.go:72
-									t317.To.Head = loaded43
-									kernel.StoreRelaxed(&b11[8], t317.To.Head)
+					box8 := int(t324.To.Box)
+					t147 := box8 * 16
+					t234 := (box8 + 1) * 16
+//line send.go:60
+					for b11 := t324.Post[t147:t234]; ; {
+						if t324.To.Owner != t324.To.Actor || uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots {
+							t325 := t324
+							t413 := b11
+//line send.go:83
+							loaded39 := host2.Load64(r, &t413[10])
+//line send.go:83
+							t325.To.Owner = uint32(loaded39)
+							var room18 uint32
+//line send.go:84
+							if t325.To.Owner != t325.To.Actor {
+								room18 = 2
+							} else {
+								t235 := t325
+								t326 := t325
+//line send.go:87
+								loaded40 := host2.Load64(r, &t413[0])
+								t510 := loaded40
+//line send.go:87
+								loaded41 := host2.Load64(r, &t413[8])
+								t711 := loaded41
+//line send.go:87
+								t235.To.Tail = t510
+//line send.go:87
+								t326.To.Head = t711
+								if uint32(t325.To.Tail)-uint32(t325.To.Head) >= t325.To.Slots && t325.To.Kind == 1 {
+									loaded42 := host2.Load64(r, &t325.Host[t413[15]+1])
+//line send.go:89
+									t325.To.Head = loaded42
+									kernel.StoreRelaxed(&t413[8], t325.To.Head)
 								}
-								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
-									atomic.AddUint64(&b11[1], 1)
-									ticket7 = 0
-									room11 = 1
-									break block8
+								if uint32(t325.To.Tail)-uint32(t325.To.Head) >= t325.To.Slots {
+									room18 = 1
+								} else {
+									room18 = 0
 								}
 							}
-							old4 := kernel.AtomicCompareAndSwap(&b11[0], t317.To.Tail, t317.To.Tail+1)
-							tail4 := old4
-//line send.go:83
-							if tail4 == t317.To.Tail {
-								t1311 := t317
-								t1411 := t317
-								t159 := tail4 + 1
-								t168 := owner4
-//line send.go:84
-								t1311.To.Tail = t159
-//line send.go:84
-								t1411.To.Owner = t168
-								t177 := uint32(tail4)
-								ticket7 = t177
-								room11 = 0
+//line send.go:62
+							room19 := room18
+							if room19 != 0 {
+//line send.go:63
+								atomic.AddUint64(&b11[1], 1)
+								ticket7 = 0
+								room17 = room19
 								break block8
 							}
-//line send.go:87
-							t317.To.Tail = tail4
 						}
+//line send.go:67
+						loaded43 := host2.Load64(r, &b11[10])
+						owner4 := uint32(loaded43)
+//line send.go:70
+						old4 := kernel.AtomicCompareAndSwap(&b11[0], t324.To.Tail, t324.To.Tail+1)
+						tail4 := old4
+//line send.go:71
+						if tail4 == t324.To.Tail {
+							t812 := t324
+							t910 := t324
+							t1012 := tail4 + 1
+							t1116 := owner4
+//line send.go:72
+							t812.To.Tail = t1012
+//line send.go:72
+							t910.To.Owner = t1116
+							t1213 := uint32(tail4)
+							ticket7 = t1213
+							room17 = 0
+							break block8
+						}
+//line send.go:75
+						t324.To.Tail = tail4
 					}
 				}
-//line context.go:56
+//line context.go:58
 				ticket8 := ticket7
-				room12 := room11
-//line context.go:57
-				if room12 != 0 {
-					result026 = false
+				room20 := room17
+//line context.go:59
+				if room20 != 0 {
+					result029 = false
 				} else {
-					t615 := ticket8
-//line send.go:46
-					t160 := t1011.To.Ring
-//line send.go:46
-					t237 := t1011.To.Step
-//line send.go:46
-					t318 := t1011.To.Slots
-					t411 := t615
-//line send.go:50
-					result027 := int(t160 + uint64(t411&(t318-1))*t237)
-//line send.go:46
-					result028 := result027
-//line context.go:60
-					t813 := result028
-					t99 := uint64(ticket8+1) << 32
-					slot5 := t813
-					tag4 := t99
-//line context.go:61
+					var result030 []uint64
+//line send.go:102
 					if t1011.To.Kind == 1 {
-						t1013 := t1011
-						t1114 := slot5
-						t1212 := tag4
-//line send.go:106
-						t161 := t1114
-						t238 := t1114 + 4
-//line send.go:106
-						h7 := t1013.Host[t161:t238]
-						kernel.StoreRelaxed(&h7[0], t1212|uint64(t1013.ID<<8|128))
-						kernel.StoreRelaxed(&h7[1], t1212)
-						kernel.StoreRelaxed(&h7[2], t1212|uint64(t1013.Words[t1013.At+2]))
-						kernel.StoreRelaxed(&h7[3], t1212|uint64(t1013.Words[t1013.At+3]))
-//line context.go:63
-						t1312 := t1011.Host
-						t1412 := slot5 + 4
-						t1510 := tag4
-						t169 := t157
-//line context.go:63
-						kernel.PutWords(t1312, t1412, t1510, t169)
-						result026 = true
+						result030 = t1011.Host
 					} else {
-						t178 := t1011
-						t184 := slot5
-						t195 := tag4
-//line send.go:95
-						t170 := t184
-						t239 := t184 + 4
-//line send.go:95
-						h8 := t178.Post[t170:t239]
-						kernel.StoreRelaxed(&h8[0], t195|uint64(t178.ID<<8|128))
-						kernel.StoreRelaxed(&h8[1], t195)
-						kernel.StoreRelaxed(&h8[2], t195|uint64(t178.Words[t178.At+2]))
-						kernel.StoreRelaxed(&h8[3], t195|uint64(t178.Words[t178.At+3]))
-//line context.go:67
-						t204 := t1011.Post
-						t2112 := slot5 + 4
-						t2211 := tag4
-						t2310 := t157
-//line context.go:67
-						kernel.PutWords(t204, t2112, t2211, t2310)
-						t244 := t1011
-//line send.go:117
-						if !(t244.Wakes == 0) {
-//line send.go:122
-							kernel.Fence()
-							box9 := int(t244.To.Box)
-							t171 := box9 * 16
-							t240 := (box9 + 1) * 16
-//line send.go:124
-							b12 := t244.Post[t171:t240]
-							loaded44 := host2.Load64(r, &b12[9])
-							if loaded44 != 0 {
-//line send.go:126
-								kernel.StoreRelaxed(&t244.Host[b12[15]], 1)
-								kernel.StoreRelaxed(&t244.Host[0], 1)
-							}
-						}
-//line context.go:69
-						result026 = true
+						result030 = t1011.Post
 					}
+//line context.go:62
+					t712 := result030
+					t813 := ticket8
+//line send.go:46
+					t148 := t1011.To.Ring
+//line send.go:46
+					t236 := t1011.To.Step
+//line send.go:46
+					t327 := t1011.To.Slots
+					t414 := t813
+//line send.go:50
+					result031 := int(t148 + uint64(t414&(t327-1))*t236)
+//line send.go:46
+					result032 := result031
+//line context.go:62
+					t1013 := result032
+					t1117 := uint64(ticket8+1) << 32
+					memory4 := t712
+					slot5 := t1013
+					tag4 := t1117
+//line context.go:63
+					t1214 := t1011
+					t1310 := memory4
+					t149 := slot5
+					t155 := tag4
+//line send.go:112
+					t150 := t149
+					t237 := t149 + 4
+//line send.go:112
+					h4 := t1310[t150:t237]
+					kernel.StoreRelaxed(&h4[0], t155|uint64(t1214.ID<<8|128))
+					kernel.StoreRelaxed(&h4[1], t155)
+					kernel.StoreRelaxed(&h4[2], t155|uint64(t1214.Words[t1214.At+2]))
+					kernel.StoreRelaxed(&h4[3], t155|uint64(t1214.Words[t1214.At+3]))
+//line context.go:64
+					t165 := memory4
+					t174 := slot5 + 4
+					t184 := tag4
+					t195 := t154
+//line context.go:64
+					kernel.PutWords(t165, t174, t184, t195)
+					t204 := t1011
+//line send.go:123
+					if !(t204.Wakes == 0 || t204.To.Kind == 1) {
+//line send.go:128
+						kernel.Fence()
+						box9 := int(t204.To.Box)
+						t151 := box9 * 16
+						t238 := (box9 + 1) * 16
+//line send.go:130
+						b12 := t204.Post[t151:t238]
+						loaded44 := host2.Load64(r, &b12[9])
+						if loaded44 != 0 {
+//line send.go:132
+							kernel.StoreRelaxed(&t204.Host[b12[15]], 1)
+							kernel.StoreRelaxed(&t204.Host[0], 1)
+						}
+					}
+//line context.go:66
+					result029 = true
 				}
 			}
 //line handlers.go:111
-			if result026 {
+			if result029 {
 				taken = 1
 			}
-		} else if t36.How == 3 {
-			t179 := t116
+		} else if t38.How == 3 {
+			t175 := t115
 //line handlers.go:115
-			t185 := t36.To
+			t185 := t38.To
 			t196 := &item
 //line group.go:43
 			taken3 := 0
-			t180 := t179
+			t156 := t175
 //line group.go:44
-			result029 := t185.Len(t180)
-			t319 := result029
-			for i3 := 0; i3 < t319; i3++ {
+			result033 := t185.Len(t156)
+			t328 := result033
+			for i3 := 0; i3 < t328; i3++ {
 //line group.go:45
-				t412 := t179
-				t511 := t179
-				t616 := i3
+				t415 := t175
+				t511 := t175
+				t69 := i3
 //line group.go:33
-				t320 := t616 < 0
-				if !t320 {
-					t181 := t511
+				t329 := t69 < 0
+				if !t329 {
+					t157 := t511
 //line group.go:33
-					result030 := t185.Len(t181)
-					t320 = t616 >= result030
+					result034 := t185.Len(t157)
+					t329 = t69 >= result034
 				}
-				if t320 {
+				if t329 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded45 := host2.Load64(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t616])
+				loaded45 := host2.Load64(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t69])
 				member4 := loaded45
 //line group.go:37
-				result031 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+				result035 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
 //line group.go:45
-				t814 := result031
-				t910 := t196
-				var result032 bool
-//line context.go:52
+				t814 := result035
+				t911 := t196
+				var result036 bool
+//line context.go:54
 				if t814.Mailbox == 0 {
-					result032 = false
+					result036 = false
 				} else {
-					t186 := t814.Mailbox
-					t241 := t814.Actor
+					t158 := t814.Mailbox
+					t239 := t814.Actor
 //line send.go:27
-					if !(t412.To.Box == t186 && t412.To.Actor == t241) {
+					if !(t415.To.Box == t158 && t415.To.Actor == t239) {
 //line send.go:30
-						t187 := int(t186) * 16
-						t245 := (int(t186) + 1) * 16
+						t159 := int(t158) * 16
+						t240 := (int(t158) + 1) * 16
 //line send.go:30
-						b13 := t412.Post[t187:t245]
+						b13 := t415.Post[t159:t240]
 						loaded46 := host2.Load64(r, &b13[0])
 //line send.go:31
 						loaded47 := host2.Load64(r, &b13[8])
 						loaded48 := host2.Load64(r, &b13[10])
 //line send.go:31
-						t412.To = actor.Target{Box: t186, Actor: t241, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
+						t415.To = actor.Target{Box: t158, Actor: t239, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
 //line send.go:33
-						room13 := len(t412.Post)
-						if t412.To.Kind == 1 {
-							room13 = len(t412.Host)
+						room21 := len(t415.Post)
+						if t415.To.Kind == 1 {
+							room21 = len(t415.Host)
 						}
-						end5 := t412.To.Ring + uint64(t412.To.Slots)*t412.To.Step
+						end5 := t415.To.Ring + uint64(t415.To.Slots)*t415.To.Step
 //line send.go:37
-						if end5 > uint64(room13) || t412.To.Ring > end5 {
+						if end5 > uint64(room21) || t415.To.Ring > end5 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:56
-					t321 := t412
+//line context.go:58
+					t330 := t415
 					var ticket9 uint32
-					var room14 uint32
+					var room22 uint32
 				block9:
 					switch {
 					default:
 //line send.go:58
-						box10 := int(t321.To.Box)
-						t188 := box10 * 16
-						t246 := (box10 + 1) * 16
-//line send.go:59
-						b14 := t321.Post[t188:t246]
-						if t321.To.Owner != t321.To.Actor {
-							loaded49 := host2.Load64(r, &b14[10])
-//line send.go:61
-							t321.To.Owner = uint32(loaded49)
-						}
-						if t321.To.Owner != t321.To.Actor {
-							atomic.AddUint64(&b14[1], 1)
-							ticket9 = 0
-							room14 = 2
-						} else {
-//line send.go:67
-							loaded50 := host2.Load64(r, &b14[10])
-							for owner5 := uint32(loaded50); ; {
-								if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
-									t512 := t321
-									t617 := t321
-//line send.go:70
-									loaded51 := host2.Load64(r, &b14[0])
-									t815 := loaded51
-//line send.go:70
-									loaded52 := host2.Load64(r, &b14[8])
-									t1014 := loaded52
-//line send.go:70
-									t512.To.Tail = t815
-//line send.go:70
-									t617.To.Head = t1014
-									if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots && t321.To.Kind == 1 {
-										loaded53 := host2.Load64(r, &t321.Host[b14[15]+1])
-//line send.go:72
-										t321.To.Head = loaded53
-										kernel.StoreRelaxed(&b14[8], t321.To.Head)
+						box10 := int(t330.To.Box)
+						t160 := box10 * 16
+						t241 := (box10 + 1) * 16
+//line send.go:60
+						for b14 := t330.Post[t160:t241]; ; {
+							if t330.To.Owner != t330.To.Actor || uint32(t330.To.Tail)-uint32(t330.To.Head) >= t330.To.Slots {
+								t331 := t330
+								t416 := b14
+//line send.go:83
+								loaded49 := host2.Load64(r, &t416[10])
+//line send.go:83
+								t331.To.Owner = uint32(loaded49)
+								var room23 uint32
+//line send.go:84
+								if t331.To.Owner != t331.To.Actor {
+									room23 = 2
+								} else {
+									t242 := t331
+									t333 := t331
+//line send.go:87
+									loaded50 := host2.Load64(r, &t416[0])
+									t512 := loaded50
+//line send.go:87
+									loaded51 := host2.Load64(r, &t416[8])
+									t713 := loaded51
+//line send.go:87
+									t242.To.Tail = t512
+//line send.go:87
+									t333.To.Head = t713
+									if uint32(t331.To.Tail)-uint32(t331.To.Head) >= t331.To.Slots && t331.To.Kind == 1 {
+										loaded52 := host2.Load64(r, &t331.Host[t416[15]+1])
+//line send.go:89
+										t331.To.Head = loaded52
+										kernel.StoreRelaxed(&t416[8], t331.To.Head)
 									}
-									if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
-										atomic.AddUint64(&b14[1], 1)
-										ticket9 = 0
-										room14 = 1
-										break block9
+									if uint32(t331.To.Tail)-uint32(t331.To.Head) >= t331.To.Slots {
+										room23 = 1
+									} else {
+										room23 = 0
 									}
 								}
-								old5 := kernel.AtomicCompareAndSwap(&b14[0], t321.To.Tail, t321.To.Tail+1)
-								tail5 := old5
-//line send.go:83
-								if tail5 == t321.To.Tail {
-									t1313 := t321
-									t1413 := t321
-									t1511 := tail5 + 1
-									t1610 := owner5
-//line send.go:84
-									t1313.To.Tail = t1511
-//line send.go:84
-									t1413.To.Owner = t1610
-									t1710 := uint32(tail5)
-									ticket9 = t1710
-									room14 = 0
+//line send.go:62
+								room24 := room23
+								if room24 != 0 {
+//line send.go:63
+									atomic.AddUint64(&b14[1], 1)
+									ticket9 = 0
+									room22 = room24
 									break block9
 								}
-//line send.go:87
-								t321.To.Tail = tail5
 							}
+//line send.go:67
+							loaded53 := host2.Load64(r, &b14[10])
+							owner5 := uint32(loaded53)
+//line send.go:70
+							old5 := kernel.AtomicCompareAndSwap(&b14[0], t330.To.Tail, t330.To.Tail+1)
+							tail5 := old5
+//line send.go:71
+							if tail5 == t330.To.Tail {
+								t815 := t330
+								t912 := t330
+								t1014 := tail5 + 1
+								t1118 := owner5
+//line send.go:72
+								t815.To.Tail = t1014
+//line send.go:72
+								t912.To.Owner = t1118
+								t1215 := uint32(tail5)
+								ticket9 = t1215
+								room22 = 0
+								break block9
+							}
+//line send.go:75
+							t330.To.Tail = tail5
 						}
 					}
-//line context.go:56
+//line context.go:58
 					ticket10 := ticket9
-					room15 := room14
-//line context.go:57
-					if room15 != 0 {
-						result032 = false
+					room25 := room22
+//line context.go:59
+					if room25 != 0 {
+						result036 = false
 					} else {
-						t618 := ticket10
-//line send.go:46
-						t189 := t412.To.Ring
-//line send.go:46
-						t247 := t412.To.Step
-//line send.go:46
-						t323 := t412.To.Slots
-						t413 := t618
-//line send.go:50
-						result033 := int(t189 + uint64(t413&(t323-1))*t247)
-//line send.go:46
-						result034 := result033
-//line context.go:60
-						t816 := result034
-						t911 := uint64(ticket10+1) << 32
-						slot6 := t816
-						tag5 := t911
-//line context.go:61
-						if t412.To.Kind == 1 {
-							t1015 := t412
-							t1115 := slot6
-							t1213 := tag5
-//line send.go:106
-							t190 := t1115
-							t248 := t1115 + 4
-//line send.go:106
-							h9 := t1015.Host[t190:t248]
-							kernel.StoreRelaxed(&h9[0], t1213|uint64(t1015.ID<<8|128))
-							kernel.StoreRelaxed(&h9[1], t1213)
-							kernel.StoreRelaxed(&h9[2], t1213|uint64(t1015.Words[t1015.At+2]))
-							kernel.StoreRelaxed(&h9[3], t1213|uint64(t1015.Words[t1015.At+3]))
-//line context.go:63
-							t1314 := t412.Host
-							t1414 := slot6 + 4
-							t1512 := tag5
-							t1611 := t910
-//line context.go:63
-							kernel.PutWords(t1314, t1414, t1512, t1611)
-							result032 = true
+						var result037 []uint64
+//line send.go:102
+						if t415.To.Kind == 1 {
+							result037 = t415.Host
 						} else {
-							t1711 := t412
-							t1810 := slot6
-							t197 := tag5
-//line send.go:95
-							t191 := t1810
-							t249 := t1810 + 4
-//line send.go:95
-							h10 := t1711.Post[t191:t249]
-							kernel.StoreRelaxed(&h10[0], t197|uint64(t1711.ID<<8|128))
-							kernel.StoreRelaxed(&h10[1], t197)
-							kernel.StoreRelaxed(&h10[2], t197|uint64(t1711.Words[t1711.At+2]))
-							kernel.StoreRelaxed(&h10[3], t197|uint64(t1711.Words[t1711.At+3]))
-//line context.go:67
-							t205 := t412.Post
-							t2113 := slot6 + 4
-							t2212 := tag5
-							t2311 := t910
-//line context.go:67
-							kernel.PutWords(t205, t2113, t2212, t2311)
-							t2410 := t412
-//line send.go:117
-							if !(t2410.Wakes == 0) {
-//line send.go:122
-								kernel.Fence()
-								box11 := int(t2410.To.Box)
-								t198 := box11 * 16
-								t250 := (box11 + 1) * 16
-//line send.go:124
-								b15 := t2410.Post[t198:t250]
-								loaded54 := host2.Load64(r, &b15[9])
-								if loaded54 != 0 {
-//line send.go:126
-									kernel.StoreRelaxed(&t2410.Host[b15[15]], 1)
-									kernel.StoreRelaxed(&t2410.Host[0], 1)
-								}
-							}
-//line context.go:69
-							result032 = true
+							result037 = t415.Post
 						}
+//line context.go:62
+						t714 := result037
+						t816 := ticket10
+//line send.go:46
+						t161 := t415.To.Ring
+//line send.go:46
+						t243 := t415.To.Step
+//line send.go:46
+						t334 := t415.To.Slots
+						t417 := t816
+//line send.go:50
+						result038 := int(t161 + uint64(t417&(t334-1))*t243)
+//line send.go:46
+						result039 := result038
+//line context.go:62
+						t1015 := result039
+						t1119 := uint64(ticket10+1) << 32
+						memory5 := t714
+						slot6 := t1015
+						tag5 := t1119
+//line context.go:63
+						t1216 := t415
+						t1311 := memory5
+						t1410 := slot6
+						t1510 := tag5
+//line send.go:112
+						t166 := t1410
+						t244 := t1410 + 4
+//line send.go:112
+						h5 := t1311[t166:t244]
+						kernel.StoreRelaxed(&h5[0], t1510|uint64(t1216.ID<<8|128))
+						kernel.StoreRelaxed(&h5[1], t1510)
+						kernel.StoreRelaxed(&h5[2], t1510|uint64(t1216.Words[t1216.At+2]))
+						kernel.StoreRelaxed(&h5[3], t1510|uint64(t1216.Words[t1216.At+3]))
+//line context.go:64
+						t167 := memory5
+						t176 := slot6 + 4
+						t186 := tag5
+						t197 := t911
+//line context.go:64
+						kernel.PutWords(t167, t176, t186, t197)
+						t205 := t415
+//line send.go:123
+						if !(t205.Wakes == 0 || t205.To.Kind == 1) {
+//line send.go:128
+							kernel.Fence()
+							box11 := int(t205.To.Box)
+							t168 := box11 * 16
+							t245 := (box11 + 1) * 16
+//line send.go:130
+							b15 := t205.Post[t168:t245]
+							loaded54 := host2.Load64(r, &b15[9])
+							if loaded54 != 0 {
+//line send.go:132
+								kernel.StoreRelaxed(&t205.Host[b15[15]], 1)
+								kernel.StoreRelaxed(&t205.Host[0], 1)
+							}
+						}
+//line context.go:66
+						result036 = true
 					}
 				}
 //line group.go:45
-				if result032 {
+				if result036 {
 					taken3++
 				}
 			}
-			result035 := taken3
+			result040 := taken3
 //line handlers.go:115
-			taken = result035
+			taken = result040
 		}
 		atomic.AddInt32(&t46.Taken, int32(taken))
 		if threadX == 0 {
-			t2114 := t116
+			t2110 := t115
 //line handlers.go:119
-			result036 := t36.To.Len(t2114)
+			result041 := t38.To.Len(t2110)
 //line handlers.go:119
-			t46.Members = int32(result036)
+			t46.Members = int32(result041)
 		}
 //line alone.go:59
 		if t2 {
@@ -5494,7 +5474,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1016 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2312, t2510, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t913, t1016 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t256, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5518,44 +5498,44 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t251 := source3
-				var result038 uint32
+				t246 := source3
+				var result043 uint32
 				switch {
 				default:
 //line look.go:33
-					if t251 == 4 {
-						result038 = 0
+					if t246 == 4 {
+						result043 = 0
 						break
 //line look.go:35
-					} else if t251 < 4 {
-						result038 = shape.Slots + t251*shape.SideSlots
+					} else if t246 < 4 {
+						result043 = shape.Slots + t246*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result038 = shape.Slots + (t251-1)*shape.SideSlots
+					result043 = shape.Slots + (t246-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t513 := source3
-				var result039 uint32
+				var result044 uint32
 //line look.go:43
 				if t513 == 4 {
-					result039 = shape.Slots
+					result044 = shape.Slots
 				} else {
-					result039 = shape.SideSlots
+					result044 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result038 + sh.Ticket&(result039-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result043 + sh.Ticket&(result044-1)) * shape.OutStep
+				t715 := at3
 				t817 := at3 + shape.Out
 //line alone.go:176
-				slot7 := t422[t76:t817]
+				slot7 := t422[t715:t817]
 				tag6 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t912:t1016]
+				reply2 := words[t913:t1016]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
 				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
 				kernel.StoreRelaxed(&slot7[2], tag6|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot7[3+w7], tag6|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot7[3+w6], tag6|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -5570,7 +5550,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result040 bool
+				var result045 bool
 			block11:
 				switch {
 				default:
@@ -5579,210 +5559,210 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t492.Post[list2+1+int(i4)]
-						t199 := uint32(to2)
-						t253 := uint32(to2 >> 32)
+						t169 := uint32(to2)
+						t247 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t492.To.Box == t199 && t492.To.Actor == t253) {
+						if !(t492.To.Box == t169 && t492.To.Actor == t247) {
 //line send.go:30
-							t1100 := int(t199) * 16
-							t254 := (int(t199) + 1) * 16
+							t170 := int(t169) * 16
+							t248 := (int(t169) + 1) * 16
 //line send.go:30
-							b16 := t492.Post[t1100:t254]
+							b16 := t492.Post[t170:t248]
 							loaded55 := host2.Load64(r, &b16[0])
 //line send.go:31
 							loaded56 := host2.Load64(r, &b16[8])
 							loaded57 := host2.Load64(r, &b16[10])
 //line send.go:31
-							t492.To = actor.Target{Box: t199, Actor: t253, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
+							t492.To = actor.Target{Box: t169, Actor: t247, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
 //line send.go:33
-							room16 := len(t492.Post)
+							room26 := len(t492.Post)
 							if t492.To.Kind == 1 {
-								room16 = len(t492.Host)
+								room26 = len(t492.Host)
 							}
 							end6 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end6 > uint64(room16) || t492.To.Ring > end6 {
+							if end6 > uint64(room26) || t492.To.Ring > end6 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t324 := t492
+						t335 := t492
 						var ticket11 uint32
-						var room17 uint32
+						var room27 uint32
 					block12:
 						switch {
 						default:
 //line send.go:58
-							box12 := int(t324.To.Box)
-							t1101 := box12 * 16
-							t255 := (box12 + 1) * 16
-//line send.go:59
-							b17 := t324.Post[t1101:t255]
-							if t324.To.Owner != t324.To.Actor {
-								loaded58 := host2.Load64(r, &b17[10])
-//line send.go:61
-								t324.To.Owner = uint32(loaded58)
-							}
-							if t324.To.Owner != t324.To.Actor {
-								atomic.AddUint64(&b17[1], 1)
-								ticket11 = 0
-								room17 = 2
-							} else {
-//line send.go:67
-								loaded59 := host2.Load64(r, &b17[10])
-								for owner6 := uint32(loaded59); ; {
-									if uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots {
-										t514 := t324
-										t619 := t324
-//line send.go:70
-										loaded60 := host2.Load64(r, &b17[0])
-										t818 := loaded60
-//line send.go:70
-										loaded61 := host2.Load64(r, &b17[8])
-										t1017 := loaded61
-//line send.go:70
-										t514.To.Tail = t818
-//line send.go:70
-										t619.To.Head = t1017
-										if uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots && t324.To.Kind == 1 {
-											loaded62 := host2.Load64(r, &t324.Host[b17[15]+1])
-//line send.go:72
-											t324.To.Head = loaded62
-											kernel.StoreRelaxed(&b17[8], t324.To.Head)
+							box12 := int(t335.To.Box)
+							t171 := box12 * 16
+							t249 := (box12 + 1) * 16
+//line send.go:60
+							for b17 := t335.Post[t171:t249]; ; {
+								if t335.To.Owner != t335.To.Actor || uint32(t335.To.Tail)-uint32(t335.To.Head) >= t335.To.Slots {
+									t336 := t335
+									t418 := b17
+//line send.go:83
+									loaded58 := host2.Load64(r, &t418[10])
+//line send.go:83
+									t336.To.Owner = uint32(loaded58)
+									var room28 uint32
+//line send.go:84
+									if t336.To.Owner != t336.To.Actor {
+										room28 = 2
+									} else {
+										t250 := t336
+										t337 := t336
+//line send.go:87
+										loaded59 := host2.Load64(r, &t418[0])
+										t514 := loaded59
+//line send.go:87
+										loaded60 := host2.Load64(r, &t418[8])
+										t716 := loaded60
+//line send.go:87
+										t250.To.Tail = t514
+//line send.go:87
+										t337.To.Head = t716
+										if uint32(t336.To.Tail)-uint32(t336.To.Head) >= t336.To.Slots && t336.To.Kind == 1 {
+											loaded61 := host2.Load64(r, &t336.Host[t418[15]+1])
+//line send.go:89
+											t336.To.Head = loaded61
+											kernel.StoreRelaxed(&t418[8], t336.To.Head)
 										}
-										if uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots {
-											atomic.AddUint64(&b17[1], 1)
-											ticket11 = 0
-											room17 = 1
-											break block12
+										if uint32(t336.To.Tail)-uint32(t336.To.Head) >= t336.To.Slots {
+											room28 = 1
+										} else {
+											room28 = 0
 										}
 									}
-									old6 := kernel.AtomicCompareAndSwap(&b17[0], t324.To.Tail, t324.To.Tail+1)
-									tail6 := old6
-//line send.go:83
-									if tail6 == t324.To.Tail {
-										t1315 := t324
-										t1415 := t324
-										t1513 := tail6 + 1
-										t1612 := owner6
-//line send.go:84
-										t1315.To.Tail = t1513
-//line send.go:84
-										t1415.To.Owner = t1612
-										t1712 := uint32(tail6)
-										ticket11 = t1712
-										room17 = 0
+//line send.go:62
+									room29 := room28
+									if room29 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b17[1], 1)
+										ticket11 = 0
+										room27 = room29
 										break block12
 									}
-//line send.go:87
-									t324.To.Tail = tail6
 								}
+//line send.go:67
+								loaded62 := host2.Load64(r, &b17[10])
+								owner6 := uint32(loaded62)
+//line send.go:70
+								old6 := kernel.AtomicCompareAndSwap(&b17[0], t335.To.Tail, t335.To.Tail+1)
+								tail6 := old6
+//line send.go:71
+								if tail6 == t335.To.Tail {
+									t818 := t335
+									t914 := t335
+									t1017 := tail6 + 1
+									t1120 := owner6
+//line send.go:72
+									t818.To.Tail = t1017
+//line send.go:72
+									t914.To.Owner = t1120
+									t1217 := uint32(tail6)
+									ticket11 = t1217
+									room27 = 0
+									break block12
+								}
+//line send.go:75
+								t335.To.Tail = tail6
 							}
 						}
 //line alone.go:195
 						ticket12 := ticket11
-						room18 := room17
+						room30 := room27
 //line alone.go:196
-						if room18 == 1 {
-							t620 := int(t50[13])
+						if room30 == 1 {
+							t610 := int(t50[13])
 //line alone.go:197
-							t77 := int(t50[13]) + len(t532) + 1
+							t717 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t620:t77]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t492.Post[t610:t717]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result041 := t492.Correlation()
+							result046 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result041
+							saved3[len(t532)] = result046
 							t50[12] = i4 + 1
-							result040 = false
+							result045 = false
 							break block11
 						}
 //line alone.go:205
-						if room18 == 0 {
-							t913 := t492
+						if room30 == 0 {
+							t915 := t492
 							t1018 := t532
-							t1116 := ticket12
-//line alone.go:229
-							t1102 := t1116
-//line send.go:46
-							t1103 := t913.To.Ring
-//line send.go:46
-							t256 := t913.To.Step
-//line send.go:46
-							t325 := t913.To.Slots
-							t414 := t1102
-//line send.go:50
-							result042 := int(t1103 + uint64(t414&(t325-1))*t256)
-//line send.go:46
-							result043 := result042
-//line alone.go:229
-							t326 := result043
-							t415 := uint64(t1116+1) << 32
-							slot8 := t326
-							tag7 := t415
-//line alone.go:230
-							if t913.To.Kind == 1 {
-								t515 := t913
-								t621 := slot8
-								t78 := tag7
-//line send.go:106
-								t1104 := t621
-								t257 := t621 + 4
-//line send.go:106
-								h11 := t515.Host[t1104:t257]
-								kernel.StoreRelaxed(&h11[0], t78|uint64(t515.ID<<8|128))
-								kernel.StoreRelaxed(&h11[1], t78)
-								kernel.StoreRelaxed(&h11[2], t78|uint64(t515.Words[t515.At+2]))
-								kernel.StoreRelaxed(&h11[3], t78|uint64(t515.Words[t515.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t1018); w9++ {
-									kernel.StoreRelaxed(&t913.Host[slot8+4+w9], tag7|uint64(t1018[w9]))
-								}
+							t1121 := ticket12
+							var result047 []uint64
+//line send.go:102
+							if t915.To.Kind == 1 {
+								result047 = t915.Host
 							} else {
-//line alone.go:237
-								t819 := t913
-								t914 := slot8
-								t1019 := tag7
-//line send.go:95
-								t1105 := t914
-								t258 := t914 + 4
-//line send.go:95
-								h12 := t819.Post[t1105:t258]
-								kernel.StoreRelaxed(&h12[0], t1019|uint64(t819.ID<<8|128))
-								kernel.StoreRelaxed(&h12[1], t1019)
-								kernel.StoreRelaxed(&h12[2], t1019|uint64(t819.Words[t819.At+2]))
-								kernel.StoreRelaxed(&h12[3], t1019|uint64(t819.Words[t819.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t1018); w10++ {
-									kernel.StoreRelaxed(&t913.Post[slot8+4+w10], tag7|uint64(t1018[w10]))
-								}
-								t1117 := t913
-//line send.go:117
-								if !(t1117.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box13 := int(t1117.To.Box)
-									t1106 := box13 * 16
-									t259 := (box13 + 1) * 16
-//line send.go:124
-									b18 := t1117.Post[t1106:t259]
-									loaded63 := host2.Load64(r, &b18[9])
-									if loaded63 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1117.Host[b18[15]], 1)
-										kernel.StoreRelaxed(&t1117.Host[0], 1)
-									}
+								result047 = t915.Post
+							}
+//line alone.go:229
+							t251 := result047
+							t338 := t1121
+//line send.go:46
+							t177 := t915.To.Ring
+//line send.go:46
+							t253 := t915.To.Step
+//line send.go:46
+							t339 := t915.To.Slots
+							t419 := t338
+//line send.go:50
+							result048 := int(t177 + uint64(t419&(t339-1))*t253)
+//line send.go:46
+							result049 := result048
+//line alone.go:229
+							t515 := result049
+							t611 := uint64(t1121+1) << 32
+							memory6 := t251
+							slot8 := t515
+							tag7 := t611
+//line alone.go:230
+							t718 := t915
+							t819 := memory6
+							t916 := slot8
+							t1019 := tag7
+//line send.go:112
+							t178 := t916
+							t254 := t916 + 4
+//line send.go:112
+							h6 := t819[t178:t254]
+							kernel.StoreRelaxed(&h6[0], t1019|uint64(t718.ID<<8|128))
+							kernel.StoreRelaxed(&h6[1], t1019)
+							kernel.StoreRelaxed(&h6[2], t1019|uint64(t718.Words[t718.At+2]))
+							kernel.StoreRelaxed(&h6[3], t1019|uint64(t718.Words[t718.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t1018); w8++ {
+								kernel.StoreRelaxed(&memory6[slot8+4+w8], tag7|uint64(t1018[w8]))
+							}
+							t1122 := t915
+//line send.go:123
+							if !(t1122.Wakes == 0 || t1122.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box13 := int(t1122.To.Box)
+								t179 := box13 * 16
+								t255 := (box13 + 1) * 16
+//line send.go:130
+								b18 := t1122.Post[t179:t255]
+								loaded63 := host2.Load64(r, &b18[9])
+								if loaded63 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1122.Host[b18[15]], 1)
+									kernel.StoreRelaxed(&t1122.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result040 = true
+					result045 = true
 				}
 //line alone.go:82
-				t552 = result040
+				t552 = result045
 			}
 			whole := t552
 //line alone.go:83
@@ -5806,9 +5786,9 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t416 := hint2
+							t420 := hint2
 //line alone.go:109
-							sh.Hint[0] = t416
+							sh.Hint[0] = t420
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5821,29 +5801,29 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									continue
 								}
 								next4 := t60[level2]
-								t623 := level2
-								var result044 uint32
+								t612 := level2
+								var result050 uint32
 								switch {
 								default:
 //line look.go:33
-									if t623 == 4 {
-										result044 = 0
+									if t612 == 4 {
+										result050 = 0
 										break
 //line look.go:35
-									} else if t623 < 4 {
-										result044 = shape.Slots + t623*shape.SideSlots
+									} else if t612 < 4 {
+										result050 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result044 = shape.Slots + (t623-1)*shape.SideSlots
+									result050 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result044 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result050 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded65 := host2.Load64(r, &t622[at4])
 								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
-									t915 := level2
-									source4 = t915
+									t917 := level2
+									source4 = t917
 									sides2 = 1
 								}
 							}
@@ -5871,65 +5851,65 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1214 := t622
-							ring2 := t1214
+							t1218 := t622
+							ring2 := t1218
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1316 := t632
+								t1312 := t632
 //line alone.go:146
-								t1416 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1316
-								at5 = t1416
+								t1411 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t1312
+								at5 = t1411
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t1613 := source4
-								var result045 uint32
+								t1610 := source4
+								var result051 uint32
 								switch {
 								default:
 //line look.go:33
-									if t1613 == 4 {
-										result045 = 0
+									if t1610 == 4 {
+										result051 = 0
 										break
 //line look.go:35
-									} else if t1613 < 4 {
-										result045 = shape.Slots + t1613*shape.SideSlots
+									} else if t1610 < 4 {
+										result051 = shape.Slots + t1610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result045 = shape.Slots + (t1613-1)*shape.SideSlots
+									result051 = shape.Slots + (t1610-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t1910 := source4
-								var result046 uint32
+								t198 := source4
+								var result052 uint32
 //line look.go:43
-								if t1910 == 4 {
-									result046 = shape.Slots
+								if t198 == 4 {
+									result052 = shape.Slots
 								} else {
-									result046 = shape.SideSlots
+									result052 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result045 + sh.Ticket&(result046-1)) * shape.InStep
+								at5 = (result051 + sh.Ticket&(result052-1)) * shape.InStep
 							}
-							t2115 := at5
-							t2213 := at5 + shape.In
+							t2111 := at5
+							t2210 := at5 + shape.In
 //line alone.go:151
-							slot9 := ring2[t2115:t2213]
-							cell2 := words[:t2312]
-							for w11 := 0; w11 < len(slot9); w11++ {
-								loaded68 := host2.Load64(r, &slot9[w11])
+							slot9 := ring2[t2111:t2210]
+							cell2 := words[:t2310]
+							for w9 := 0; w9 < len(slot9); w9++ {
+								loaded68 := host2.Load64(r, &slot9[w9])
 								v2 := loaded68
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block13
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
-							reply3 := cell2[t2510:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							reply3 := cell2[t256:t263]
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
@@ -6006,7 +5986,7 @@ func quernHostWorkActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
 	var in2 *Batch
 	var out2 *Result
-	var t36 *Desk
+	var t38 *Desk
 	var t46 *Batch
 	var t55 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
@@ -6015,7 +5995,7 @@ func quernHostWorkActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t98 := shape.OutAt
+	t99 := shape.OutAt
 	t109 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
@@ -6120,7 +6100,7 @@ func quernHostWorkActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t36 = state
+				t38 = state
 				t46 = in2
 				t55 = out2
 				for threadZ := range 1 {
@@ -6135,7 +6115,7 @@ func quernHostWorkActor(r *host2.Run) {
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
 				if t46.Do == 3 {
-					ref = t36.Kept
+					ref = t38.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -6170,7 +6150,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t46, t36, t55, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t46, t38, t55, ref, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6189,7 +6169,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t98, t109, cursor, forwards, t51, t522, last, command, in, mail, t2310, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t99, t109, cursor, forwards, t51, t522, last, command, in, mail, t2310, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6319,79 +6299,89 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							box2 := int(t33.To.Box)
 							t18 := box2 * 16
 							t28 := (box2 + 1) * 16
-//line send.go:59
-							b2 := t33.Post[t18:t28]
-							if t33.To.Owner != t33.To.Actor {
-								loaded4 := host2.Load64(r, &b2[10])
-//line send.go:61
-								t33.To.Owner = uint32(loaded4)
-							}
-							if t33.To.Owner != t33.To.Actor {
-								atomic.AddUint64(&b2[1], 1)
-								ticket = 0
-								room2 = 2
-							} else {
-//line send.go:67
-								loaded5 := host2.Load64(r, &b2[10])
-								for owner := uint32(loaded5); ; {
-									if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-										t53 := t33
-										t63 := t33
-//line send.go:70
-										loaded6 := host2.Load64(r, &b2[0])
-										t83 := loaded6
-//line send.go:70
-										loaded7 := host2.Load64(r, &b2[8])
-										t103 := loaded7
-//line send.go:70
-										t53.To.Tail = t83
-//line send.go:70
-										t63.To.Head = t103
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots && t33.To.Kind == 1 {
-											loaded8 := host2.Load64(r, &t33.Host[b2[15]+1])
-//line send.go:72
-											t33.To.Head = loaded8
-											kernel.StoreRelaxed(&b2[8], t33.To.Head)
+//line send.go:60
+							for b2 := t33.Post[t18:t28]; ; {
+								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
+									t34 := t33
+									t43 := b2
+//line send.go:83
+									loaded4 := host2.Load64(r, &t43[10])
+//line send.go:83
+									t34.To.Owner = uint32(loaded4)
+									var room3 uint32
+//line send.go:84
+									if t34.To.Owner != t34.To.Actor {
+										room3 = 2
+									} else {
+										t29 := t34
+										t35 := t34
+//line send.go:87
+										loaded5 := host2.Load64(r, &t43[0])
+										t53 := loaded5
+//line send.go:87
+										loaded6 := host2.Load64(r, &t43[8])
+										t73 := loaded6
+//line send.go:87
+										t29.To.Tail = t53
+//line send.go:87
+										t35.To.Head = t73
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
+//line send.go:89
+											t34.To.Head = loaded7
+											kernel.StoreRelaxed(&t43[8], t34.To.Head)
 										}
-										if uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-											atomic.AddUint64(&b2[1], 1)
-											ticket = 0
-											room2 = 1
-											break block2
+										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
+											room3 = 1
+										} else {
+											room3 = 0
 										}
 									}
-									old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
-									tail := old
-//line send.go:83
-									if tail == t33.To.Tail {
-										t132 := t33
-										t142 := t33
-										t152 := tail + 1
-										t162 := owner
-//line send.go:84
-										t132.To.Tail = t152
-//line send.go:84
-										t142.To.Owner = t162
-										t172 := uint32(tail)
-										ticket = t172
-										room2 = 0
+//line send.go:62
+									room4 := room3
+									if room4 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b2[1], 1)
+										ticket = 0
+										room2 = room4
 										break block2
 									}
-//line send.go:87
-									t33.To.Tail = tail
 								}
+//line send.go:67
+								loaded8 := host2.Load64(r, &b2[10])
+								owner := uint32(loaded8)
+//line send.go:70
+								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+								tail := old
+//line send.go:71
+								if tail == t33.To.Tail {
+									t83 := t33
+									t93 := t33
+									t103 := tail + 1
+									t112 := owner
+//line send.go:72
+									t83.To.Tail = t103
+//line send.go:72
+									t93.To.Owner = t112
+									t122 := uint32(tail)
+									ticket = t122
+									room2 = 0
+									break block2
+								}
+//line send.go:75
+								t33.To.Tail = tail
 							}
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room3 := room2
+						room5 := room2
 //line alone.go:196
-						if room3 == 1 {
-							t64 := int(t82[13])
+						if room5 == 1 {
+							t63 := int(t82[13])
 //line alone.go:197
-							t73 := int(t82[13]) + len(t92) + 1
+							t74 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t64:t73]
+							saved2 := t72.Post[t63:t74]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6403,80 +6393,70 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room3 == 0 {
-							t93 := t72
+						if room5 == 0 {
+							t94 := t72
 							t104 := t92
-							t112 := ticket2
-//line alone.go:229
-							t19 := t112
-//line send.go:46
-							t110 := t93.To.Ring
-//line send.go:46
-							t29 := t93.To.Step
-//line send.go:46
-							t34 := t93.To.Slots
-							t43 := t19
-//line send.go:50
-							result04 := int(t110 + uint64(t43&(t34-1))*t29)
-//line send.go:46
-							result05 := result04
-//line alone.go:229
-							t35 := result05
-							t44 := uint64(t112+1) << 32
-							slot := t35
-							tag := t44
-//line alone.go:230
-							if t93.To.Kind == 1 {
-								t54 := t93
-								t65 := slot
-								t74 := tag
-//line send.go:106
-								t111 := t65
-								t210 := t65 + 4
-//line send.go:106
-								h := t54.Host[t111:t210]
-								kernel.StoreRelaxed(&h[0], t74|uint64(t54.ID<<8|128))
-								kernel.StoreRelaxed(&h[1], t74)
-								kernel.StoreRelaxed(&h[2], t74|uint64(t54.Words[t54.At+2]))
-								kernel.StoreRelaxed(&h[3], t74|uint64(t54.Words[t54.At+3]))
-//line alone.go:232
-								for w3 := 0; w3 < len(t104); w3++ {
-									kernel.StoreRelaxed(&t93.Host[slot+4+w3], tag|uint64(t104[w3]))
-								}
+							t113 := ticket2
+							var result04 []uint64
+//line send.go:102
+							if t94.To.Kind == 1 {
+								result04 = t94.Host
 							} else {
-//line alone.go:237
-								t84 := t93
-								t94 := slot
-								t105 := tag
-//line send.go:95
-								t113 := t94
-								t211 := t94 + 4
-//line send.go:95
-								h2 := t84.Post[t113:t211]
-								kernel.StoreRelaxed(&h2[0], t105|uint64(t84.ID<<8|128))
-								kernel.StoreRelaxed(&h2[1], t105)
-								kernel.StoreRelaxed(&h2[2], t105|uint64(t84.Words[t84.At+2]))
-								kernel.StoreRelaxed(&h2[3], t105|uint64(t84.Words[t84.At+3]))
-//line alone.go:238
-								for w4 := 0; w4 < len(t104); w4++ {
-									kernel.StoreRelaxed(&t93.Post[slot+4+w4], tag|uint64(t104[w4]))
-								}
-								t114 := t93
-//line send.go:117
-								if !(t114.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box3 := int(t114.To.Box)
-									t115 := box3 * 16
-									t212 := (box3 + 1) * 16
-//line send.go:124
-									b3 := t114.Post[t115:t212]
-									loaded9 := host2.Load64(r, &b3[9])
-									if loaded9 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-										kernel.StoreRelaxed(&t114.Host[0], 1)
-									}
+								result04 = t94.Post
+							}
+//line alone.go:229
+							t210 := result04
+							t36 := t113
+//line send.go:46
+							t19 := t94.To.Ring
+//line send.go:46
+							t211 := t94.To.Step
+//line send.go:46
+							t37 := t94.To.Slots
+							t44 := t36
+//line send.go:50
+							result05 := int(t19 + uint64(t44&(t37-1))*t211)
+//line send.go:46
+							result06 := result05
+//line alone.go:229
+							t54 := result06
+							t64 := uint64(t113+1) << 32
+							memory := t210
+							slot := t54
+							tag := t64
+//line alone.go:230
+							t75 := t94
+							t84 := memory
+							t95 := slot
+							t105 := tag
+//line send.go:112
+							t110 := t95
+							t212 := t95 + 4
+//line send.go:112
+							h := t84[t110:t212]
+							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t105)
+							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
+							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+//line alone.go:231
+							for w3 := 0; w3 < len(t104); w3++ {
+								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							}
+							t114 := t94
+//line send.go:123
+							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box3 := int(t114.To.Box)
+								t111 := box3 * 16
+								t213 := (box3 + 1) * 16
+//line send.go:130
+								b3 := t114.Post[t111:t213]
+								loaded9 := host2.Load64(r, &b3[9])
+								if loaded9 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
+									kernel.StoreRelaxed(&t114.Host[0], 1)
 								}
 							}
 						}
@@ -6523,29 +6503,29 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t66 := level
-								var result06 uint32
+								t65 := level
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
-									if t66 == 4 {
-										result06 = 0
+									if t65 == 4 {
+										result07 = 0
 										break
 //line look.go:35
-									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+									} else if t65 < 4 {
+										result07 = shape.Slots + t65*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result07 = shape.Slots + (t65-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
-									t95 := level
-									source = t95
+									t96 := level
+									source = t96
 									sides = 1
 								}
 							}
@@ -6573,65 +6553,65 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t122 := t322
-							ring := t122
+							t123 := t322
+							ring := t123
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
-								t133 := t332
+								t132 := t332
 //line alone.go:146
-								t143 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t133
-								at2 = t143
+								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+								ring = t132
+								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
-								t163 := source
-								var result07 uint32
+								t162 := source
+								var result08 uint32
 								switch {
 								default:
 //line look.go:33
-									if t163 == 4 {
-										result07 = 0
+									if t162 == 4 {
+										result08 = 0
 										break
 //line look.go:35
-									} else if t163 < 4 {
-										result07 = shape.Slots + t163*shape.SideSlots
+									} else if t162 < 4 {
+										result08 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t163-1)*shape.SideSlots
+									result08 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result09 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result09 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result09 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
 							}
-							t213 := at2
+							t214 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t213:t222]
+							slot2 := ring[t214:t222]
 							cell := words[:t232]
-							for w5 := 0; w5 < len(slot2); w5++ {
-								loaded14 := host2.Load64(r, &slot2[w5])
+							for w4 := 0; w4 < len(slot2); w4++ {
+								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
 //line alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
-								cell[w5] = uint32(v)
+								cell[w4] = uint32(v)
 							}
 							reply := cell[t252:t262]
-							for w6 := 0; w6 < len(reply); w6++ {
-								reply[w6] = 0
+							for w5 := 0; w5 < len(reply); w5++ {
+								reply[w5] = 0
 							}
 							t293 := source
 //line alone.go:164
@@ -6694,8 +6674,8 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t116 := c2
-		t1Row[threadX] = t116
+		t115 := c2
+		t1Row[threadX] = t115
 	}
 }
 
@@ -6705,28 +6685,28 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := t1Row[threadX]
+		t115 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
 		if t46.Do != 4 {
-			t117 := t116
+			t116 := t115
 			p := ref
 //line payload.go:44
-			t118 := t117.Post
-			t214 := p.Entry
-			t37 := p.Generation
+			t117 := t116.Post
+			t215 := p.Entry
+			t39 := p.Generation
 //line payload.go:76
-			if t37 == 0 {
+			if t39 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded15 := host2.Load64(r, &t118[t214+0])
+			loaded15 := host2.Load64(r, &t117[t215+0])
 			host3 := loaded15
 //line payload.go:80
-			if uint32(host3>>32) != t37 {
+			if uint32(host3>>32) != t39 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded16 := host2.Load64(r, &t118[t214+1])
+				loaded16 := host2.Load64(r, &t117[t215+1])
 				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
@@ -6734,7 +6714,7 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 				}
 			}
 //line payload.go:45
-			extent := t117.Post[p.Entry+2]
+			extent := t116.Post[p.Entry+2]
 			t47 := uint32(extent)
 			t56 := uint32(extent >> 32)
 			first5 := t47
@@ -6743,12 +6723,12 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
 				host2.Fail(r, "reference to elements that are not of its payload")
 			}
-			t67 := int(p.Offset)
-			t75 := int(p.Offset) + int(p.Length)
+			t66 := int(p.Offset)
+			t76 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result09 := data[t67:t75]
+			result010 := data[t66:t76]
 //line payloads.go:54
-			values = result09
+			values = result010
 		}
 		valuesRow[threadX] = values
 	}
@@ -6783,43 +6763,43 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Resu
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t36 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t38 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := t1Row[threadX]
+		t115 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
-		var result010 kernel.Action
+		var result011 kernel.Action
 //line payloads.go:70
 		if !first9 {
-			result010 = 1
+			result011 = 1
 		} else {
 			t48 := t46.Do
 			if t48 == 0 {
-				result011 := t116.Sender()
-				if result011 != 0 {
+				result012 := t115.Sender()
+				if result012 != 0 {
 //line payloads.go:76
-					t36.Given++
-					t36.Sum += t55.Sum
-					t68 := t116
+					t38.Given++
+					t38.Sum += t55.Sum
+					t67 := t115
 					p2 := ref
 //line payload.go:66
-					t119 := t68.Post
-					t215 := p2.Entry
-					t38 := p2.Generation
+					t118 := t67.Post
+					t216 := p2.Entry
+					t310 := p2.Generation
 //line payload.go:76
-					if t38 == 0 {
+					if t310 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded17 := host2.Load64(r, &t119[t215+0])
+					loaded17 := host2.Load64(r, &t118[t216+0])
 					host4 := loaded17
 //line payload.go:80
-					if uint32(host4>>32) != t38 {
+					if uint32(host4>>32) != t310 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded18 := host2.Load64(r, &t119[t215+1])
+						loaded18 := host2.Load64(r, &t118[t216+1])
 						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
@@ -6828,33 +6808,33 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					}
 //line payload.go:67
 					kernel.Fence()
-					old2 := kernel.AtomicSub(&t68.Post[p2.Entry+1], 1)
+					old2 := kernel.AtomicSub(&t67.Post[p2.Entry+1], 1)
 					if uint32(old2) == 0 {
 //line payload.go:69
-						atomic.AddUint64(&t68.Post[p2.Entry+1], 1)
+						atomic.AddUint64(&t67.Post[p2.Entry+1], 1)
 						host2.Fail(r, "payload released more often than retained")
 					}
 				}
 //line payloads.go:80
 			} else if t48 == 2 {
-				t76 := t116
+				t77 := t115
 				p3 := ref
 //line payload.go:58
-				t120 := t76.Post
-				t216 := p3.Entry
-				t39 := p3.Generation
+				t119 := t77.Post
+				t217 := p3.Entry
+				t311 := p3.Generation
 //line payload.go:76
-				if t39 == 0 {
+				if t311 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load64(r, &t120[t216+0])
+				loaded19 := host2.Load64(r, &t119[t217+0])
 				host5 := loaded19
 //line payload.go:80
-				if uint32(host5>>32) != t39 {
+				if uint32(host5>>32) != t311 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded20 := host2.Load64(r, &t120[t216+1])
+					loaded20 := host2.Load64(r, &t119[t217+1])
 					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
@@ -6863,29 +6843,29 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t76.Post[p3.Entry+1], 1)
+				atomic.AddUint64(&t77.Post[p3.Entry+1], 1)
 //line payloads.go:82
-				t36.Kept = ref
+				t38.Kept = ref
 			} else if t48 == 4 {
-				t85 := t116
+				t85 := t115
 //line payloads.go:84
-				p4 := t36.Kept
+				p4 := t38.Kept
 //line payload.go:66
-				t121 := t85.Post
-				t217 := p4.Entry
-				t310 := p4.Generation
+				t120 := t85.Post
+				t218 := p4.Entry
+				t312 := p4.Generation
 //line payload.go:76
-				if t310 == 0 {
+				if t312 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded21 := host2.Load64(r, &t121[t217+0])
+				loaded21 := host2.Load64(r, &t120[t218+0])
 				host6 := loaded21
 //line payload.go:80
-				if uint32(host6>>32) != t310 {
+				if uint32(host6>>32) != t312 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded22 := host2.Load64(r, &t121[t217+1])
+					loaded22 := host2.Load64(r, &t120[t218+1])
 					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
@@ -6902,24 +6882,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payloads.go:85
 			} else if t48 == 5 {
-				t96 := t116
+				t97 := t115
 				p5 := ref
 //line payload.go:58
-				t123 := t96.Post
-				t218 := p5.Entry
-				t311 := p5.Generation
+				t121 := t97.Post
+				t219 := p5.Entry
+				t313 := p5.Generation
 //line payload.go:76
-				if t311 == 0 {
+				if t313 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded23 := host2.Load64(r, &t123[t218+0])
+				loaded23 := host2.Load64(r, &t121[t219+0])
 				host7 := loaded23
 //line payload.go:80
-				if uint32(host7>>32) != t311 {
+				if uint32(host7>>32) != t313 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded24 := host2.Load64(r, &t123[t218+1])
+					loaded24 := host2.Load64(r, &t121[t219+1])
 					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
@@ -6928,226 +6908,224 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t96.Post[p5.Entry+1], 1)
+				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t106 := t116
+				t106 := t115
 //line payloads.go:88
 				t1110 := t46.Next
 				t124 := &next4
-				var result012 bool
-//line context.go:52
+				var result013 bool
+//line context.go:54
 				if t1110.Mailbox == 0 {
-					result012 = false
+					result013 = false
 				} else {
 					t125 := t1110.Mailbox
-					t219 := t1110.Actor
+					t220 := t1110.Actor
 //line send.go:27
-					if !(t106.To.Box == t125 && t106.To.Actor == t219) {
+					if !(t106.To.Box == t125 && t106.To.Actor == t220) {
 //line send.go:30
 						t126 := int(t125) * 16
-						t220 := (int(t125) + 1) * 16
+						t221 := (int(t125) + 1) * 16
 //line send.go:30
-						b4 := t106.Post[t126:t220]
+						b4 := t106.Post[t126:t221]
 						loaded25 := host2.Load64(r, &b4[0])
 //line send.go:31
 						loaded26 := host2.Load64(r, &b4[8])
 						loaded27 := host2.Load64(r, &b4[10])
 //line send.go:31
-						t106.To = actor.Target{Box: t125, Actor: t219, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
+						t106.To = actor.Target{Box: t125, Actor: t220, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
 //line send.go:33
-						room4 := len(t106.Post)
+						room6 := len(t106.Post)
 						if t106.To.Kind == 1 {
-							room4 = len(t106.Host)
+							room6 = len(t106.Host)
 						}
 						end2 := t106.To.Ring + uint64(t106.To.Slots)*t106.To.Step
 //line send.go:37
-						if end2 > uint64(room4) || t106.To.Ring > end2 {
+						if end2 > uint64(room6) || t106.To.Ring > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
-//line context.go:56
-					t312 := t106
+//line context.go:58
+					t314 := t106
 					var ticket3 uint32
-					var room5 uint32
+					var room7 uint32
 				block6:
 					switch {
 					default:
 //line send.go:58
-						box4 := int(t312.To.Box)
+						box4 := int(t314.To.Box)
 						t127 := box4 * 16
-						t221 := (box4 + 1) * 16
-//line send.go:59
-						b5 := t312.Post[t127:t221]
-						if t312.To.Owner != t312.To.Actor {
-							loaded28 := host2.Load64(r, &b5[10])
-//line send.go:61
-							t312.To.Owner = uint32(loaded28)
-						}
-						if t312.To.Owner != t312.To.Actor {
-							atomic.AddUint64(&b5[1], 1)
-							ticket3 = 0
-							room5 = 2
-						} else {
-//line send.go:67
-							loaded29 := host2.Load64(r, &b5[10])
-							for owner2 := uint32(loaded29); ; {
-								if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-									t57 := t312
-									t69 := t312
-//line send.go:70
-									loaded30 := host2.Load64(r, &b5[0])
-									t86 := loaded30
-//line send.go:70
-									loaded31 := host2.Load64(r, &b5[8])
-									t107 := loaded31
-//line send.go:70
-									t57.To.Tail = t86
-//line send.go:70
-									t69.To.Head = t107
-									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots && t312.To.Kind == 1 {
-										loaded32 := host2.Load64(r, &t312.Host[b5[15]+1])
-//line send.go:72
-										t312.To.Head = loaded32
-										kernel.StoreRelaxed(&b5[8], t312.To.Head)
+						t223 := (box4 + 1) * 16
+//line send.go:60
+						for b5 := t314.Post[t127:t223]; ; {
+							if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
+								t315 := t314
+								t49 := b5
+//line send.go:83
+								loaded28 := host2.Load64(r, &t49[10])
+//line send.go:83
+								t315.To.Owner = uint32(loaded28)
+								var room8 uint32
+//line send.go:84
+								if t315.To.Owner != t315.To.Actor {
+									room8 = 2
+								} else {
+									t224 := t315
+									t316 := t315
+//line send.go:87
+									loaded29 := host2.Load64(r, &t49[0])
+									t57 := loaded29
+//line send.go:87
+									loaded30 := host2.Load64(r, &t49[8])
+									t78 := loaded30
+//line send.go:87
+									t224.To.Tail = t57
+//line send.go:87
+									t316.To.Head = t78
+									if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
+										loaded31 := host2.Load64(r, &t315.Host[t49[15]+1])
+//line send.go:89
+										t315.To.Head = loaded31
+										kernel.StoreRelaxed(&t49[8], t315.To.Head)
 									}
-									if uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-										atomic.AddUint64(&b5[1], 1)
-										ticket3 = 0
-										room5 = 1
-										break block6
+									if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
+										room8 = 1
+									} else {
+										room8 = 0
 									}
 								}
-								old4 := kernel.AtomicCompareAndSwap(&b5[0], t312.To.Tail, t312.To.Tail+1)
-								tail2 := old4
-//line send.go:83
-								if tail2 == t312.To.Tail {
-									t134 := t312
-									t144 := t312
-									t153 := tail2 + 1
-									t164 := owner2
-//line send.go:84
-									t134.To.Tail = t153
-//line send.go:84
-									t144.To.Owner = t164
-									t173 := uint32(tail2)
-									ticket3 = t173
-									room5 = 0
+//line send.go:62
+								room9 := room8
+								if room9 != 0 {
+//line send.go:63
+									atomic.AddUint64(&b5[1], 1)
+									ticket3 = 0
+									room7 = room9
 									break block6
 								}
-//line send.go:87
-								t312.To.Tail = tail2
 							}
+//line send.go:67
+							loaded32 := host2.Load64(r, &b5[10])
+							owner2 := uint32(loaded32)
+//line send.go:70
+							old4 := kernel.AtomicCompareAndSwap(&b5[0], t314.To.Tail, t314.To.Tail+1)
+							tail2 := old4
+//line send.go:71
+							if tail2 == t314.To.Tail {
+								t86 := t314
+								t98 := t314
+								t107 := tail2 + 1
+								t1111 := owner2
+//line send.go:72
+								t86.To.Tail = t107
+//line send.go:72
+								t98.To.Owner = t1111
+								t128 := uint32(tail2)
+								ticket3 = t128
+								room7 = 0
+								break block6
+							}
+//line send.go:75
+							t314.To.Tail = tail2
 						}
 					}
-//line context.go:56
+//line context.go:58
 					ticket4 := ticket3
-					room6 := room5
-//line context.go:57
-					if room6 != 0 {
-						result012 = false
+					room10 := room7
+//line context.go:59
+					if room10 != 0 {
+						result013 = false
 					} else {
-						t610 := ticket4
-//line send.go:46
-						t128 := t106.To.Ring
-//line send.go:46
-						t223 := t106.To.Step
-//line send.go:46
-						t313 := t106.To.Slots
-						t49 := t610
-//line send.go:50
-						result013 := int(t128 + uint64(t49&(t313-1))*t223)
-//line send.go:46
-						result014 := result013
-//line context.go:60
-						t87 := result014
-						t97 := uint64(ticket4+1) << 32
-						slot3 := t87
-						tag2 := t97
-//line context.go:61
+						var result014 []uint64
+//line send.go:102
 						if t106.To.Kind == 1 {
-							t108 := t106
-							t1111 := slot3
-							t129 := tag2
-//line send.go:106
-							t130 := t1111
-							t224 := t1111 + 4
-//line send.go:106
-							h3 := t108.Host[t130:t224]
-							kernel.StoreRelaxed(&h3[0], t129|uint64(t108.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t129)
-							kernel.StoreRelaxed(&h3[2], t129|uint64(t108.Words[t108.At+2]))
-							kernel.StoreRelaxed(&h3[3], t129|uint64(t108.Words[t108.At+3]))
-//line context.go:63
-							t135 := t106.Host
-							t145 := slot3 + 4
-							t154 := tag2
-							t165 := t124
-//line context.go:63
-							kernel.PutWords(t135, t145, t154, t165)
-							result012 = true
+							result014 = t106.Host
 						} else {
-							t174 := t106
-							t182 := slot3
-							t193 := tag2
-//line send.go:95
-							t131 := t182
-							t225 := t182 + 4
-//line send.go:95
-							h4 := t174.Post[t131:t225]
-							kernel.StoreRelaxed(&h4[0], t193|uint64(t174.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t193)
-							kernel.StoreRelaxed(&h4[2], t193|uint64(t174.Words[t174.At+2]))
-							kernel.StoreRelaxed(&h4[3], t193|uint64(t174.Words[t174.At+3]))
-//line context.go:67
-							t202 := t106.Post
-							t2110 := slot3 + 4
-							t226 := tag2
-							t233 := t124
-//line context.go:67
-							kernel.PutWords(t202, t2110, t226, t233)
-							t242 := t106
-//line send.go:117
-							if !(t242.Wakes == 0) {
-//line send.go:122
-								kernel.Fence()
-								box5 := int(t242.To.Box)
-								t136 := box5 * 16
-								t227 := (box5 + 1) * 16
-//line send.go:124
-								b6 := t242.Post[t136:t227]
-								loaded33 := host2.Load64(r, &b6[9])
-								if loaded33 != 0 {
-//line send.go:126
-									kernel.StoreRelaxed(&t242.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t242.Host[0], 1)
-								}
-							}
-//line context.go:69
-							result012 = true
+							result014 = t106.Post
 						}
+//line context.go:62
+						t79 := result014
+						t87 := ticket4
+//line send.go:46
+						t129 := t106.To.Ring
+//line send.go:46
+						t225 := t106.To.Step
+//line send.go:46
+						t317 := t106.To.Slots
+						t410 := t87
+//line send.go:50
+						result015 := int(t129 + uint64(t410&(t317-1))*t225)
+//line send.go:46
+						result016 := result015
+//line context.go:62
+						t108 := result016
+						t1112 := uint64(ticket4+1) << 32
+						memory2 := t79
+						slot3 := t108
+						tag2 := t1112
+//line context.go:63
+						t1210 := t106
+						t133 := memory2
+						t143 := slot3
+						t152 := tag2
+//line send.go:112
+						t130 := t143
+						t226 := t143 + 4
+//line send.go:112
+						h2 := t133[t130:t226]
+						kernel.StoreRelaxed(&h2[0], t152|uint64(t1210.ID<<8|128))
+						kernel.StoreRelaxed(&h2[1], t152)
+						kernel.StoreRelaxed(&h2[2], t152|uint64(t1210.Words[t1210.At+2]))
+						kernel.StoreRelaxed(&h2[3], t152|uint64(t1210.Words[t1210.At+3]))
+//line context.go:64
+						t163 := memory2
+						t172 := slot3 + 4
+						t182 := tag2
+						t193 := t124
+//line context.go:64
+						kernel.PutWords(t163, t172, t182, t193)
+						t202 := t106
+//line send.go:123
+						if !(t202.Wakes == 0 || t202.To.Kind == 1) {
+//line send.go:128
+							kernel.Fence()
+							box5 := int(t202.To.Box)
+							t131 := box5 * 16
+							t227 := (box5 + 1) * 16
+//line send.go:130
+							b6 := t202.Post[t131:t227]
+							loaded33 := host2.Load64(r, &b6[9])
+							if loaded33 != 0 {
+//line send.go:132
+								kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
+								kernel.StoreRelaxed(&t202.Host[0], 1)
+							}
+						}
+//line context.go:66
+						result013 = true
 					}
 				}
 //line payloads.go:88
-				if !result012 {
-					t146 := t116
+				if !result013 {
+					t144 := t115
 					p6 := ref
 //line payload.go:66
-					t137 := t146.Post
+					t134 := t144.Post
 					t228 := p6.Entry
-					t314 := p6.Generation
+					t318 := p6.Generation
 //line payload.go:76
-					if t314 == 0 {
+					if t318 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded34 := host2.Load64(r, &t137[t228+0])
+					loaded34 := host2.Load64(r, &t134[t228+0])
 					host8 := loaded34
 //line payload.go:80
-					if uint32(host8>>32) != t314 {
+					if uint32(host8>>32) != t318 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded35 := host2.Load64(r, &t137[t228+1])
+						loaded35 := host2.Load64(r, &t134[t228+1])
 						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
@@ -7156,33 +7134,33 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					}
 //line payload.go:67
 					kernel.Fence()
-					old5 := kernel.AtomicSub(&t146.Post[p6.Entry+1], 1)
+					old5 := kernel.AtomicSub(&t144.Post[p6.Entry+1], 1)
 					if uint32(old5) == 0 {
 //line payload.go:69
-						atomic.AddUint64(&t146.Post[p6.Entry+1], 1)
+						atomic.AddUint64(&t144.Post[p6.Entry+1], 1)
 						host2.Fail(r, "payload released more often than retained")
 					}
 				}
 //line payloads.go:91
 			} else if t48 == 6 {
-				t155 := t116
+				t153 := t115
 				p7 := ref
 //line payload.go:58
-				t138 := t155.Post
+				t135 := t153.Post
 				t229 := p7.Entry
-				t315 := p7.Generation
+				t319 := p7.Generation
 //line payload.go:76
-				if t315 == 0 {
+				if t319 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded36 := host2.Load64(r, &t138[t229+0])
+				loaded36 := host2.Load64(r, &t135[t229+0])
 				host9 := loaded36
 //line payload.go:80
-				if uint32(host9>>32) != t315 {
+				if uint32(host9>>32) != t319 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded37 := host2.Load64(r, &t138[t229+1])
+					loaded37 := host2.Load64(r, &t135[t229+1])
 					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
@@ -7191,18 +7169,18 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t155.Post[p7.Entry+1], 1)
+				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
 //line payloads.go:93
 				t55.Values = ref
 			}
-			t55.Given = t36.Given
-			if t46.Do == 6 && t36.Given > 0 {
-				t55.Sum = t36.Sum
+			t55.Given = t38.Given
+			if t46.Do == 6 && t38.Given > 0 {
+				t55.Sum = t38.Sum
 			}
-			result010 = 1
+			result011 = 1
 		}
 //line quern_gen.go:13
-		action := result010
+		action := result011
 		kernel.Fence()
 		result2 := action
 //line alone.go:58
@@ -7214,7 +7192,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -7239,43 +7217,43 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 //line alone.go:174
 				source3 := sh.Missing[0]
 				t230 := source3
-				var result015 uint32
+				var result017 uint32
 				switch {
 				default:
 //line look.go:33
 					if t230 == 4 {
-						result015 = 0
+						result017 = 0
 						break
 //line look.go:35
 					} else if t230 < 4 {
-						result015 = shape.Slots + t230*shape.SideSlots
+						result017 = shape.Slots + t230*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result015 = shape.Slots + (t230-1)*shape.SideSlots
+					result017 = shape.Slots + (t230-1)*shape.SideSlots
 				}
 //line alone.go:175
 				t58 := source3
-				var result016 uint32
+				var result018 uint32
 //line look.go:43
 				if t58 == 4 {
-					result016 = shape.Slots
+					result018 = shape.Slots
 				} else {
-					result016 = shape.SideSlots
+					result018 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result015 + sh.Ticket&(result016-1)) * shape.OutStep
-				t77 := at3
+				at3 := (result017 + sh.Ticket&(result018-1)) * shape.OutStep
+				t710 := at3
 				t88 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t77:t88]
+				slot4 := t422[t710:t88]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t98:t109]
+				reply2 := words[t99:t109]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
-				for w7 := 0; w7 < len(reply2); w7++ {
-					kernel.StoreRelaxed(&slot4[3+w7], tag3|uint64(reply2[w7]))
+				for w6 := 0; w6 < len(reply2); w6++ {
+					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
 				}
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
@@ -7290,7 +7268,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result017 bool
+				var result019 bool
 			block8:
 				switch {
 				default:
@@ -7299,210 +7277,210 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t492.Post[list2+1+int(i4)]
-						t139 := uint32(to2)
+						t136 := uint32(to2)
 						t231 := uint32(to2 >> 32)
 //line send.go:27
-						if !(t492.To.Box == t139 && t492.To.Actor == t231) {
+						if !(t492.To.Box == t136 && t492.To.Actor == t231) {
 //line send.go:30
-							t140 := int(t139) * 16
-							t234 := (int(t139) + 1) * 16
+							t137 := int(t136) * 16
+							t233 := (int(t136) + 1) * 16
 //line send.go:30
-							b7 := t492.Post[t140:t234]
+							b7 := t492.Post[t137:t233]
 							loaded38 := host2.Load64(r, &b7[0])
 //line send.go:31
 							loaded39 := host2.Load64(r, &b7[8])
 							loaded40 := host2.Load64(r, &b7[10])
 //line send.go:31
-							t492.To = actor.Target{Box: t139, Actor: t231, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
+							t492.To = actor.Target{Box: t136, Actor: t231, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
 //line send.go:33
-							room7 := len(t492.Post)
+							room11 := len(t492.Post)
 							if t492.To.Kind == 1 {
-								room7 = len(t492.Host)
+								room11 = len(t492.Host)
 							}
 							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end3 > uint64(room7) || t492.To.Ring > end3 {
+							if end3 > uint64(room11) || t492.To.Ring > end3 {
 //line send.go:38
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t316 := t492
+						t320 := t492
 						var ticket5 uint32
-						var room8 uint32
+						var room12 uint32
 					block9:
 						switch {
 						default:
 //line send.go:58
-							box6 := int(t316.To.Box)
-							t141 := box6 * 16
-							t235 := (box6 + 1) * 16
-//line send.go:59
-							b8 := t316.Post[t141:t235]
-							if t316.To.Owner != t316.To.Actor {
-								loaded41 := host2.Load64(r, &b8[10])
-//line send.go:61
-								t316.To.Owner = uint32(loaded41)
-							}
-							if t316.To.Owner != t316.To.Actor {
-								atomic.AddUint64(&b8[1], 1)
-								ticket5 = 0
-								room8 = 2
-							} else {
-//line send.go:67
-								loaded42 := host2.Load64(r, &b8[10])
-								for owner3 := uint32(loaded42); ; {
-									if uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots {
-										t59 := t316
-										t611 := t316
-//line send.go:70
-										loaded43 := host2.Load64(r, &b8[0])
-										t89 := loaded43
-//line send.go:70
-										loaded44 := host2.Load64(r, &b8[8])
-										t1010 := loaded44
-//line send.go:70
-										t59.To.Tail = t89
-//line send.go:70
-										t611.To.Head = t1010
-										if uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots && t316.To.Kind == 1 {
-											loaded45 := host2.Load64(r, &t316.Host[b8[15]+1])
-//line send.go:72
-											t316.To.Head = loaded45
-											kernel.StoreRelaxed(&b8[8], t316.To.Head)
+							box6 := int(t320.To.Box)
+							t138 := box6 * 16
+							t234 := (box6 + 1) * 16
+//line send.go:60
+							for b8 := t320.Post[t138:t234]; ; {
+								if t320.To.Owner != t320.To.Actor || uint32(t320.To.Tail)-uint32(t320.To.Head) >= t320.To.Slots {
+									t321 := t320
+									t411 := b8
+//line send.go:83
+									loaded41 := host2.Load64(r, &t411[10])
+//line send.go:83
+									t321.To.Owner = uint32(loaded41)
+									var room13 uint32
+//line send.go:84
+									if t321.To.Owner != t321.To.Actor {
+										room13 = 2
+									} else {
+										t235 := t321
+										t323 := t321
+//line send.go:87
+										loaded42 := host2.Load64(r, &t411[0])
+										t59 := loaded42
+//line send.go:87
+										loaded43 := host2.Load64(r, &t411[8])
+										t711 := loaded43
+//line send.go:87
+										t235.To.Tail = t59
+//line send.go:87
+										t323.To.Head = t711
+										if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots && t321.To.Kind == 1 {
+											loaded44 := host2.Load64(r, &t321.Host[t411[15]+1])
+//line send.go:89
+											t321.To.Head = loaded44
+											kernel.StoreRelaxed(&t411[8], t321.To.Head)
 										}
-										if uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots {
-											atomic.AddUint64(&b8[1], 1)
-											ticket5 = 0
-											room8 = 1
-											break block9
+										if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
+											room13 = 1
+										} else {
+											room13 = 0
 										}
 									}
-									old6 := kernel.AtomicCompareAndSwap(&b8[0], t316.To.Tail, t316.To.Tail+1)
-									tail3 := old6
-//line send.go:83
-									if tail3 == t316.To.Tail {
-										t1310 := t316
-										t147 := t316
-										t156 := tail3 + 1
-										t166 := owner3
-//line send.go:84
-										t1310.To.Tail = t156
-//line send.go:84
-										t147.To.Owner = t166
-										t175 := uint32(tail3)
-										ticket5 = t175
-										room8 = 0
+//line send.go:62
+									room14 := room13
+									if room14 != 0 {
+//line send.go:63
+										atomic.AddUint64(&b8[1], 1)
+										ticket5 = 0
+										room12 = room14
 										break block9
 									}
-//line send.go:87
-									t316.To.Tail = tail3
 								}
+//line send.go:67
+								loaded45 := host2.Load64(r, &b8[10])
+								owner3 := uint32(loaded45)
+//line send.go:70
+								old6 := kernel.AtomicCompareAndSwap(&b8[0], t320.To.Tail, t320.To.Tail+1)
+								tail3 := old6
+//line send.go:71
+								if tail3 == t320.To.Tail {
+									t89 := t320
+									t910 := t320
+									t1010 := tail3 + 1
+									t1113 := owner3
+//line send.go:72
+									t89.To.Tail = t1010
+//line send.go:72
+									t910.To.Owner = t1113
+									t1211 := uint32(tail3)
+									ticket5 = t1211
+									room12 = 0
+									break block9
+								}
+//line send.go:75
+								t320.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room9 := room8
+						room15 := room12
 //line alone.go:196
-						if room9 == 1 {
-							t612 := int(t50[13])
+						if room15 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t712 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t612:t78]
-							for w8 := 0; w8 < len(t532); w8++ {
-								saved3[w8] = uint64(t532[w8])
+							saved3 := t492.Post[t68:t712]
+							for w7 := 0; w7 < len(t532); w7++ {
+								saved3[w7] = uint64(t532[w7])
 							}
-							result018 := t492.Correlation()
+							result020 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result018
+							saved3[len(t532)] = result020
 							t50[12] = i4 + 1
-							result017 = false
+							result019 = false
 							break block8
 						}
 //line alone.go:205
-						if room9 == 0 {
-							t99 := t492
+						if room15 == 0 {
+							t911 := t492
 							t1011 := t532
-							t1112 := ticket6
-//line alone.go:229
-							t148 := t1112
-//line send.go:46
-							t149 := t99.To.Ring
-//line send.go:46
-							t236 := t99.To.Step
-//line send.go:46
-							t317 := t99.To.Slots
-							t410 := t148
-//line send.go:50
-							result019 := int(t149 + uint64(t410&(t317-1))*t236)
-//line send.go:46
-							result020 := result019
-//line alone.go:229
-							t318 := result020
-							t411 := uint64(t1112+1) << 32
-							slot5 := t318
-							tag4 := t411
-//line alone.go:230
-							if t99.To.Kind == 1 {
-								t510 := t99
-								t613 := slot5
-								t79 := tag4
-//line send.go:106
-								t150 := t613
-								t237 := t613 + 4
-//line send.go:106
-								h5 := t510.Host[t150:t237]
-								kernel.StoreRelaxed(&h5[0], t79|uint64(t510.ID<<8|128))
-								kernel.StoreRelaxed(&h5[1], t79)
-								kernel.StoreRelaxed(&h5[2], t79|uint64(t510.Words[t510.At+2]))
-								kernel.StoreRelaxed(&h5[3], t79|uint64(t510.Words[t510.At+3]))
-//line alone.go:232
-								for w9 := 0; w9 < len(t1011); w9++ {
-									kernel.StoreRelaxed(&t99.Host[slot5+4+w9], tag4|uint64(t1011[w9]))
-								}
+							t1114 := ticket6
+							var result021 []uint64
+//line send.go:102
+							if t911.To.Kind == 1 {
+								result021 = t911.Host
 							} else {
-//line alone.go:237
-								t810 := t99
-								t910 := slot5
-								t1012 := tag4
-//line send.go:95
-								t151 := t910
-								t238 := t910 + 4
-//line send.go:95
-								h6 := t810.Post[t151:t238]
-								kernel.StoreRelaxed(&h6[0], t1012|uint64(t810.ID<<8|128))
-								kernel.StoreRelaxed(&h6[1], t1012)
-								kernel.StoreRelaxed(&h6[2], t1012|uint64(t810.Words[t810.At+2]))
-								kernel.StoreRelaxed(&h6[3], t1012|uint64(t810.Words[t810.At+3]))
-//line alone.go:238
-								for w10 := 0; w10 < len(t1011); w10++ {
-									kernel.StoreRelaxed(&t99.Post[slot5+4+w10], tag4|uint64(t1011[w10]))
-								}
-								t1113 := t99
-//line send.go:117
-								if !(t1113.Wakes == 0) {
-//line send.go:122
-									kernel.Fence()
-									box7 := int(t1113.To.Box)
-									t157 := box7 * 16
-									t239 := (box7 + 1) * 16
-//line send.go:124
-									b9 := t1113.Post[t157:t239]
-									loaded46 := host2.Load64(r, &b9[9])
-									if loaded46 != 0 {
-//line send.go:126
-										kernel.StoreRelaxed(&t1113.Host[b9[15]], 1)
-										kernel.StoreRelaxed(&t1113.Host[0], 1)
-									}
+								result021 = t911.Post
+							}
+//line alone.go:229
+							t236 := result021
+							t324 := t1114
+//line send.go:46
+							t139 := t911.To.Ring
+//line send.go:46
+							t237 := t911.To.Step
+//line send.go:46
+							t325 := t911.To.Slots
+							t412 := t324
+//line send.go:50
+							result022 := int(t139 + uint64(t412&(t325-1))*t237)
+//line send.go:46
+							result023 := result022
+//line alone.go:229
+							t510 := result023
+							t69 := uint64(t1114+1) << 32
+							memory3 := t236
+							slot5 := t510
+							tag4 := t69
+//line alone.go:230
+							t713 := t911
+							t810 := memory3
+							t912 := slot5
+							t1012 := tag4
+//line send.go:112
+							t140 := t912
+							t238 := t912 + 4
+//line send.go:112
+							h3 := t810[t140:t238]
+							kernel.StoreRelaxed(&h3[0], t1012|uint64(t713.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t1012)
+							kernel.StoreRelaxed(&h3[2], t1012|uint64(t713.Words[t713.At+2]))
+							kernel.StoreRelaxed(&h3[3], t1012|uint64(t713.Words[t713.At+3]))
+//line alone.go:231
+							for w8 := 0; w8 < len(t1011); w8++ {
+								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1011[w8]))
+							}
+							t1115 := t911
+//line send.go:123
+							if !(t1115.Wakes == 0 || t1115.To.Kind == 1) {
+//line send.go:128
+								kernel.Fence()
+								box7 := int(t1115.To.Box)
+								t141 := box7 * 16
+								t239 := (box7 + 1) * 16
+//line send.go:130
+								b9 := t1115.Post[t141:t239]
+								loaded46 := host2.Load64(r, &b9[9])
+								if loaded46 != 0 {
+//line send.go:132
+									kernel.StoreRelaxed(&t1115.Host[b9[15]], 1)
+									kernel.StoreRelaxed(&t1115.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result017 = true
+					result019 = true
 				}
 //line alone.go:82
-				t552 = result017
+				t552 = result019
 			}
 			whole := t552
 //line alone.go:83
@@ -7526,9 +7504,9 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
+							t413 := hint2
 //line alone.go:109
-							sh.Hint[0] = t412
+							sh.Hint[0] = t413
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7541,29 +7519,29 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									continue
 								}
 								next5 := t60[level2]
-								t614 := level2
-								var result021 uint32
+								t610 := level2
+								var result024 uint32
 								switch {
 								default:
 //line look.go:33
-									if t614 == 4 {
-										result021 = 0
+									if t610 == 4 {
+										result024 = 0
 										break
 //line look.go:35
-									} else if t614 < 4 {
-										result021 = shape.Slots + t614*shape.SideSlots
+									} else if t610 < 4 {
+										result024 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t614-1)*shape.SideSlots
+									result024 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result021 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result024 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded48 := host2.Load64(r, &t622[at4])
 								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
-									t911 := level2
-									source4 = t911
+									t913 := level2
+									source4 = t913
 									sides2 = 1
 								}
 							}
@@ -7591,65 +7569,65 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1210 := t622
-							ring2 := t1210
+							t1212 := t622
+							ring2 := t1212
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1311 := t632
+								t1310 := t632
 //line alone.go:146
-								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1311
-								at5 = t1410
+								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring2 = t1310
+								at5 = t145
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t167 := source4
-								var result022 uint32
+								t164 := source4
+								var result025 uint32
 								switch {
 								default:
 //line look.go:33
-									if t167 == 4 {
-										result022 = 0
+									if t164 == 4 {
+										result025 = 0
 										break
 //line look.go:35
-									} else if t167 < 4 {
-										result022 = shape.Slots + t167*shape.SideSlots
+									} else if t164 < 4 {
+										result025 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result022 = shape.Slots + (t167-1)*shape.SideSlots
+									result025 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result023 uint32
+								var result026 uint32
 //line look.go:43
 								if t194 == 4 {
-									result023 = shape.Slots
+									result026 = shape.Slots
 								} else {
-									result023 = shape.SideSlots
+									result026 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
+								at5 = (result025 + sh.Ticket&(result026-1)) * shape.InStep
 							}
-							t2111 := at5
+							t2110 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2111:t2210]
+							slot6 := ring2[t2110:t2210]
 							cell2 := words[:t2310]
-							for w11 := 0; w11 < len(slot6); w11++ {
-								loaded51 := host2.Load64(r, &slot6[w11])
+							for w9 := 0; w9 < len(slot6); w9++ {
+								loaded51 := host2.Load64(r, &slot6[w9])
 								v2 := loaded51
 //line alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block10
 								}
-								cell2[w11] = uint32(v2)
+								cell2[w9] = uint32(v2)
 							}
 							reply3 := cell2[t253:t263]
-							for w12 := 0; w12 < len(reply3); w12++ {
-								reply3[w12] = 0
+							for w10 := 0; w10 < len(reply3); w10++ {
+								reply3[w10] = 0
 							}
 							t294 := source4
 //line alone.go:164
