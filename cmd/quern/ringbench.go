@@ -113,6 +113,9 @@ func (b *ringBench) measure(ctx context.Context, dev *gpu.Device, w io.Writer) e
 		return errors.Join(err, printJSON(w, report))
 	}
 	text.Peer(report.Peer)
+	if err == nil {
+		text.Result(report)
+	}
 	return err
 }
 
@@ -134,6 +137,9 @@ func (b *ringBench) compare(ctx context.Context, dev *gpu.Device, w io.Writer) e
 		}{ringbench.PlaceOf(dev), c.Figures, ringbench.Peer}))
 	} else {
 		text.Peer(ringbench.Peer)
+		if err == nil {
+			text.Verdict(ringbench.PlaceOf(dev), c.Figures)
+		}
 	}
 	if err == nil && !c.Met() {
 		return errFound

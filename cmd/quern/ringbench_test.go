@@ -53,6 +53,8 @@ func TestRingBenchPrintsTables(t *testing.T) {
 		{"the second table has one head", "M msg/s  GB/s each way", 1},
 		{"the third table has one head", "p99 of a turn", 1},
 		{"the peer is named", "PyDotCompute", 1},
+		{"the result is in a line", "\nResult: on ", 1},
+		{"what to do next is in another", "\nNext: --check compares", 1},
 	} {
 		if n := strings.Count(stdout, c.text); n != c.times {
 			t.Errorf("%s: %q is there %d times, want %d, in\n%s", c.name, c.text, n, c.times, stdout)

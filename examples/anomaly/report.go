@@ -74,9 +74,13 @@ func (m *monitor) report(w io.Writer, interrupted bool) {
 		ended = ", until it was interrupted"
 	}
 	dev := m.rt.Device()
-	line("device", "%s (%s)", dev.Name(), dev.ID())
-	line("stream", "%s readings of %d sensors in %.1f s, %s a second%s", grouped(t.sent), len(m.list), m.took.Seconds(), grouped(int64(float64(t.sent)/m.took.Seconds())), ended)
-	line("alerts", "%s; from a reading to its alert p50 %v, p99 %v, max %v", grouped(f.count), f.p50, f.p99, f.max)
+	line("ran", "%s of %s, an actor each, on %s (%s) in %.2f s: %s a second%s", counted(t.sent, "reading"), counted(int64(len(m.list)), "sensor"),
+		dev.Name(), dev.ID(), m.took.Seconds(), grouped(int64(float64(t.sent)/m.took.Seconds())), ended)
+	if f.count == 0 {
+		line("result", "no anomalies: no reading was as far as %g standard deviations from its forecast", m.opt.threshold)
+	} else {
+		line("result", "%s; from a reading to its alert p50 %v, p99 %v, max %v", counted(f.count, "alert"), f.p50, f.p99, f.max)
+	}
 	if m.judged {
 		precision, recall := quality(f.right, f.count, t.known)
 		line("quality", "%s anomalies are known, %s were found: precision %.4f, recall %.4f", grouped(t.known), grouped(f.right), precision, recall)
@@ -86,6 +90,28 @@ func (m *monitor) report(w io.Writer, interrupted bool) {
 		verdict = "THEY DIFFER"
 	}
 	line("account", "%s sent, %s handled; %s anomalies found, %s alerts: %s", grouped(t.sent), grouped(t.handled), grouped(t.found), grouped(f.count), verdict)
+	line("next", "%s", m.advice(f.count))
+}
+
+// advice is what to try after this.
+func (m *monitor) advice(alerts int64) string {
+	switch {
+	case alerts == 0:
+		return fmt.Sprintf("a lower -threshold than %g, or the -period of your readings, which was %d", m.opt.threshold, m.opt.period)
+	case m.opt.alerts == "":
+		return "-alerts - prints every alert, -alerts FILE writes them down; -in FILE watches readings of your own"
+	case m.opt.in == "":
+		return "-in FILE watches readings of your own; -h lists all options"
+	}
+	return fmt.Sprintf("a higher -threshold than %g for fewer alerts, a lower one for more", m.opt.threshold)
+}
+
+// counted writes a number of things.
+func counted(n int64, what string) string {
+	if n != 1 {
+		what += "s"
+	}
+	return grouped(n) + " " + what
 }
 
 // grouped writes a number with a comma between thousands.

@@ -113,6 +113,25 @@ func TestAFileIsWatchedAndAlertsAreWritten(t *testing.T) {
 	}
 }
 
+func TestAStreamWithoutAnomalies(t *testing.T) {
+	text := "sensor,value\n"
+	for i := range 1000 {
+		text += fmt.Sprintf("pump,%d\n", i%2)
+	}
+	code, stdout, stderr := anomaly(t.Context(), nil, "-in", writeFile(t, text), "-period", "2")
+	if code != exitOK || stderr != "" {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	for _, want := range []string{"ran       1,000 readings of 1 sensor, ", "result    no anomalies: no reading was as far as 5 standard deviations", "nothing is lost", "next      a lower -threshold than 5"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("the summary lacks %q:\n%s", want, stdout)
+		}
+	}
+	if strings.Contains(stdout, "p50") {
+		t.Errorf("the summary has the latency of no alert:\n%s", stdout)
+	}
+}
+
 func TestReadingsComeFromTheStandardInputAsTheyAreThere(t *testing.T) {
 	r, w := io.Pipe()
 	ctx, interrupt := context.WithCancel(t.Context())

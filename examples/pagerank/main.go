@@ -128,12 +128,18 @@ func compute(ctx context.Context, o options, w io.Writer) (err error) {
 	took := time.Since(begin)
 	want := g.reference(o)
 	distance := got.distance(want)
-	fmt.Fprintf(w, "device   %s (%s)\n", dev.Name(), dev.ID())
-	fmt.Fprintf(w, "graph    %s, %d vertices, %d edges, %d vertices without an edge\n", o.graph, len(g.edges), g.size(), g.dangling())
-	fmt.Fprintf(w, "actors   %d, %d messages from actor to actor in %d steps of %.2f ms: %.3g a second; %d found a full mailbox and were sent again\n",
-		len(s.actors), got.sent, got.steps, took.Seconds()*1e3/float64(got.steps), float64(got.sent)/took.Seconds(), got.refused)
-	fmt.Fprintf(w, "ranks    from %.3g to %.3g, with a sum of %.12f; the last step changed them by %.2g\n", got.least(), got.most(), got.sum(), got.change)
-	fmt.Fprintf(w, "checked  they differ from those of plain Go by %.2g in all\n", distance)
+	line := func(what, format string, args ...any) {
+		fmt.Fprintf(w, "%-10s%s\n", what, fmt.Sprintf(format, args...))
+	}
+	line("ran", "PageRank of a made-up %s graph, %d vertices and %d edges, by %d actors on %s (%s)", o.graph, len(g.edges), g.size(), len(s.actors), dev.Name(), dev.ID())
+	ended, next := "converged", "another device: -device cuda, cpu or sim; another graph: -graph random, -degree 20; -h lists all options"
+	if !got.converged(o) {
+		ended, next = "NOT CONVERGED", "more steps: -steps 1000; or a larger -tolerance than "+fmt.Sprint(o.tolerance)
+	}
+	line("result", "%s after %d steps of %.2f ms: ranks from %.3g to %.3g, with a sum of %.12f", ended, got.steps, took.Seconds()*1e3/float64(got.steps), got.least(), got.most(), got.sum())
+	line("checked", "they differ from those of plain Go by %.2g in all", distance)
+	line("messages", "%d from actor to actor, %.3g a second; full mailboxes had %d attempts repeated", got.sent, float64(got.sent)/took.Seconds(), got.refused)
+	line("next", "%s", next)
 	if limit := o.tolerated(); distance > limit {
 		return fmt.Errorf("the ranks differ from those of plain Go by %g, want at most %g", distance, limit)
 	}

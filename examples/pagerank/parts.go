@@ -141,10 +141,13 @@ func (s *solver) run(ctx context.Context) (*result, error) {
 			if r.Converged != 0 {
 				break
 			}
+			if err := s.failed(); err != nil {
+				return nil, err
+			}
 			select {
 			case <-time.After(glance):
 			case <-ctx.Done():
-				return nil, ctx.Err()
+				return nil, fmt.Errorf("ended before the ranks had converged: %w", ctx.Err())
 			}
 		}
 	}
@@ -169,6 +172,21 @@ func (s *solver) run(ctx context.Context) (*result, error) {
 	}
 	return out, nil
 }
+
+// failed names a part whose handler has failed: the others wait for its messages, and
+// would do so forever.
+func (s *solver) failed() error {
+	for _, a := range s.actors {
+		if a.State() == ring.Failed {
+			return fmt.Errorf("actor %s has failed, and the others wait for it in vain: %w", a.Name(), a.Info().Err)
+		}
+	}
+	return nil
+}
+
+// converged reports whether the last step has changed the ranks by no more than the
+// tolerance.
+func (r *result) converged(o options) bool { return r.change <= o.tolerance }
 
 func (r *result) least() float64 { return slices.Min(r.ranks) }
 func (r *result) most() float64  { return slices.Max(r.ranks) }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"math"
 	"slices"
 	"strings"
@@ -158,6 +159,31 @@ func TestGraphsThatAreTooLargeAreRefused(t *testing.T) {
 	}
 }
 
+func TestAPartThatFailsIsNamed(t *testing.T) {
+	for _, b := range backends {
+		t.Run(string(b), func(t *testing.T) {
+			o := defaults()
+			broken := &graph{[][]int{{1}, {2}, {0}, {1 + 2*maxVertices}}} // a vertex that there is not, which is part 1's
+			ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+			defer cancel()
+			s, err := spawn(ctx, open(t, b), broken, o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = s.run(ctx)
+			var cause *gpu.KernelError
+			if !errors.As(err, &cause) || !strings.Contains(err.Error(), "actor part-1") || ctx.Err() != nil {
+				t.Errorf("%v, want a KernelError of part-1", err)
+			}
+			for _, a := range s.actors { // what is left is no error of Close then
+				if _, err := a.Terminate(ctx); err != nil {
+					t.Error(err)
+				}
+			}
+		})
+	}
+}
+
 func TestRun(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -166,6 +192,9 @@ func TestRun(t *testing.T) {
 		want string
 	}{
 		{"a graph", []string{"-vertices", "300"}, exitOK, "they differ from those of plain Go by"},
+		{"where it ran", []string{"-vertices", "300"}, exitOK, "by 2 actors on "},
+		{"what came of it", []string{"-vertices", "300"}, exitOK, "result    converged after "},
+		{"too few steps", []string{"-vertices", "300", "-steps", "2"}, exitOK, "next      more steps: -steps 1000"},
 		{"help", []string{"-h"}, exitOK, "-damping"},
 		{"an unknown graph", []string{"-graph", "tree"}, exitFailed, `-graph "tree": want random or web`},
 		{"no edges", []string{"-degree", "0"}, exitFailed, "-degree 0"},

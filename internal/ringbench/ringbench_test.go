@@ -64,6 +64,26 @@ func TestAReplyToAnotherMessageIsFound(t *testing.T) {
 	}
 }
 
+func TestVerdictsNameTheGoalsThatWereMissed(t *testing.T) {
+	goal := &Goal{Bound: 1, AtMost: true}
+	met, missed, free := Figure{Name: "fast", Goal: goal, Met: true}, Figure{Name: "slow", Goal: goal}, Figure{Name: "free", Met: true}
+	for _, c := range []struct {
+		name    string
+		figures []Figure
+		want    string
+	}{
+		{"all are met", []Figure{met, free}, "Result: a box (cpu) meets all 1 goals.\nNext: without --check"},
+		{"one is missed", []Figure{met, missed, free}, "Result: a box (cpu) misses 1 of 2 goals: slow.\nNext: other programs slow this down"},
+		{"there are none", []Figure{free}, "Result: there are no goals for a box (cpu).\nNext: --device"},
+	} {
+		var text strings.Builder
+		(&Text{W: &text}).Verdict(Place{Device: "a box", ID: "cpu"}, c.figures)
+		if !strings.Contains(text.String(), c.want) {
+			t.Errorf("%s: %q, want %q", c.name, text.String(), c.want)
+		}
+	}
+}
+
 func TestGoalsAreOfTheDevice(t *testing.T) {
 	var shown []string
 	c := &Checker{Device: open(t, gpu.CPU), Duration: time.Millisecond}

@@ -3,6 +3,7 @@ package ringbench
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -53,6 +54,45 @@ func (t *Text) Relaying(r Relaying) {
 // Peer prints figures that others have published.
 func (t *Text) Peer(p Published) {
 	fmt.Fprintf(t.W, "\nFor comparison, %s: p50 %s, p99 %s, %.3f M msg/s\n", p.Name, show(p.P50), show(p.P99), p.Messages/1e6)
+}
+
+// Result says in a line what came of the measurements, and in another what to do next.
+func (t *Text) Result(r *Report) {
+	if len(r.Latency) == 0 || len(r.Throughput) == 0 {
+		return
+	}
+	p50, rate := r.Latency[0].P50, 0.0
+	for _, l := range r.Latency {
+		p50 = min(p50, l.P50)
+	}
+	for _, p := range r.Throughput {
+		rate = max(rate, p.Rate())
+	}
+	fmt.Fprintf(t.W, "\nResult: on %s (%s) Ask takes %s at best (p50), and %.3g M messages a second go there and back at most; all replies were right.\n", r.Device, r.ID, show(p50), rate/1e6)
+	fmt.Fprintln(t.W, "Next: --check compares with the goals for the device, --json prints this for programs.")
+}
+
+// Verdict says in a line which goals were missed, and in another what to do next.
+func (t *Text) Verdict(p Place, figures []Figure) {
+	goals, missed := 0, []string{}
+	for _, f := range figures {
+		if f.Goal != nil {
+			goals++
+		}
+		if !f.Met {
+			missed = append(missed, f.Name)
+		}
+	}
+	if goals == 0 {
+		fmt.Fprintf(t.W, "\nResult: there are no goals for %s (%s).\nNext: --device cpu or cuda has some.\n", p.Device, p.ID)
+		return
+	}
+	if len(missed) == 0 {
+		fmt.Fprintf(t.W, "\nResult: %s (%s) meets all %d goals.\nNext: without --check other numbers of actors and payloads are measured.\n", p.Device, p.ID, goals)
+		return
+	}
+	fmt.Fprintf(t.W, "\nResult: %s (%s) misses %d of %d goals: %s.\n", p.Device, p.ID, len(missed), goals, strings.Join(missed, "; "))
+	fmt.Fprintln(t.W, "Next: other programs slow this down; repeat it on an idle machine, with --duration 2s.")
 }
 
 // Figure prints a line.
