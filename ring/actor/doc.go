@@ -1,7 +1,37 @@
-// Package actor is the device's half of package ring: the loop that stays
-// resident on a GPU, takes messages out of a mailbox and calls an actor's
-// handler. It is written in the kernel language; quern gen compiles it together
-// with each handler that is marked //quern:actor. Programs use package ring.
+// Package actor is the device's half of package ring. Handlers of actors are written
+// with it, in the kernel language:
+//
+//	//quern:actor
+//	func count(t kernel.Thread, c *actor.Context, total *int64, in *Order, out *int64) kernel.Action {
+//		if t.ThreadIdx.X == 0 {
+//			*total += in.Number
+//			*out = *total
+//			actor.Send(t, c, in.Next, out)
+//		}
+//		return kernel.Reply
+//	}
+//
+// # For handlers
+//
+// This is all that a handler needs:
+//
+//   - [Context] and its methods: what is known of the message. A handler that takes one
+//     as its second parameter gets it.
+//   - [Ref], [Self], [Send] and [Ended]: other actors, and messages to them.
+//   - [Group], [Publish], [Route] and [Pick]: many receivers, or one of many.
+//   - [Payload]: data that is too large for a message.
+//   - [MaxMessage]: how large messages are, at most.
+//
+// Everything else that the package exports is the loop's, which calls the handler, and
+// its host's: the code that quern gen writes and package ring need it, programs do not.
+// It changes without notice, as do the fields of Context, Ref, Group and Payload. What
+// follows is about the loop.
+//
+// # The loop
+//
+// The loop stays resident on a GPU, takes messages out of a mailbox and calls the
+// handler. quern gen compiles it together with each handler that is marked
+// //quern:actor.
 //
 // # Mailboxes
 //
