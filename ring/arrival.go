@@ -6,12 +6,15 @@ import (
 )
 
 // arrivals says of messages in a ring how long they waited before their handler ran,
-// where that does not look for messages all the time: of every 16th message, since
-// reading the clock costs as much as handing a message over. What a device measures
-// itself begins when its run does, so the host notes when that was.
+// where that does not look for messages all the time: of every 64th message, since
+// clocks and words that processors share cost as much as handing a message over. What
+// a device measures itself begins when its run does, so the host notes when that was.
 //
-// The first index is that of 16 slots, of which one message at a time is measured.
+// The index is that of 64 slots, of which one message at a time is measured.
 type arrivals []arrival
+
+// waitEvery is the share of messages of which it is measured.
+const waitEvery = 64
 
 // arrival is when a message came and when the run began that it was in, by the
 // runtime's clock. The ticket is 2 more than the message's: 0 is none, 1 one that is
@@ -21,14 +24,18 @@ type arrival struct {
 	came, begun atomic.Int64
 }
 
-func newArrivals(slots int) arrivals { return make(arrivals, (slots+tripEvery-1)/tripEvery) }
+func newArrivals(slots int) arrivals { return make(arrivals, (slots+waitEvery-1)/waitEvery) }
 
-func (m *mailbox) arrival(ticket uint64) *arrival { return &m.arrivals[ticket&m.mask/tripEvery] }
+func (m *mailbox) arrival(ticket uint64) *arrival { return &m.arrivals[ticket&m.mask/waitEvery] }
 
-// arrive notes that a message comes now that did not wait in the queue.
-func (m *mailbox) arrive(ticket uint64) {
-	if ticket%tripEvery == 0 && m.arrivals != nil {
-		m.came(ticket, m.owner.rt.clock())
+// arrive notes that messages come now that did not wait in the queue, n from a ticket
+// on.
+func (m *mailbox) arrive(ticket uint64, n int) {
+	if m.arrivals == nil {
+		return
+	}
+	for t := (ticket + waitEvery - 1) &^ (waitEvery - 1); t < ticket+uint64(n); t += waitEvery {
+		m.came(t, m.owner.rt.clock())
 	}
 }
 
@@ -44,17 +51,24 @@ func (m *mailbox) came(ticket uint64, at int64) {
 	a.came.Store(at)
 	a.begun.Store(0)
 	a.ticket.Store(ticket + 2)
-	m.owner.arrived.Store(true)
+	if !m.owner.arrived.Load() {
+		m.owner.arrived.Store(true)
+	}
 }
 
 // begin notes that the messages from a ticket on, so many, are about to be handled.
 func (m *mailbox) begin(ticket, n uint64, now int64) {
-	for t := ticket; t < ticket+n; t = (t/tripEvery + 1) * tripEvery {
+	for t := ticket; t < ticket+n; t = (t/waitEvery + 1) * waitEvery {
 		a := m.arrival(t)
 		if of := a.ticket.Load(); of >= ticket+2 && of < ticket+2+n {
 			a.begun.Store(now)
 		}
 	}
+}
+
+// unmeasured reports whether it is not known how long a message waited.
+func (m *mailbox) unmeasured(ticket uint64) bool {
+	return m.arrivals != nil && m.arrival(ticket).ticket.Load() != ticket+2
 }
 
 // waited completes the time that the device has measured of a message, and reports
@@ -64,9 +78,6 @@ func (m *mailbox) waited(ticket uint64, measured uint32) (uint32, bool) {
 		return measured, true
 	}
 	a := m.arrival(ticket)
-	if a.ticket.Load() != ticket+2 {
-		return 0, false
-	}
 	begun := a.begun.Load()
 	if begun == 0 {
 		return 0, false
@@ -93,7 +104,7 @@ func (c *core) push(e *envelope, use uint8, msg unsafe.Pointer) *entry {
 	n := c.queue.push(e, use, msg)
 	n.came = 0
 	if c.mailboxes[0].arrivals != nil {
-		if c.queue.pushed%tripEvery == 0 {
+		if c.queue.pushed%waitEvery == 0 {
 			n.came = c.rt.clock()
 		}
 		c.queue.pushed++

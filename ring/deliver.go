@@ -149,7 +149,7 @@ func (c *core) offer(e *envelope, use uint64, msg unsafe.Pointer) (pending, bool
 	if n == 0 {
 		return pending{}, false
 	}
-	m.arrive(t)
+	m.arrive(t, 1)
 	m.put(t, e, msg)
 	m.mark(t, use)
 	return pending{m: m, ticket: t, deadline: e.deadline}, true
@@ -218,8 +218,8 @@ func (c *core) send(ctx context.Context, op string, e *envelope, use uint64, msg
 		msg := unsafe.Add(msgs, uintptr(i)*c.inSize)
 		if c.refs == nil && c.direct() {
 			if t, got := m.claim(n-i, false); got > 0 {
+				m.arrive(t, got)
 				for k := range got {
-					m.arrive(t + uint64(k))
 					m.put(t+uint64(k), e, unsafe.Add(msg, uintptr(k)*c.inSize))
 				}
 				// An atomic store waits for those before it: the messages' lines come

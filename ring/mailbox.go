@@ -430,7 +430,9 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
 	if m.values != nil && replies(r.outcome) {
 		m.values.take(int(ticket&m.mask), noescape(reply))
 	}
-	r.waited, r.timed = m.waited(ticket, uint32(waited))
+	if !m.unmeasured(ticket) {
+		r.waited, r.timed = m.waited(ticket, uint32(waited))
+	}
 	return r, true
 }
 

@@ -44,7 +44,7 @@ type Info struct {
 	// Handler how long it took, for the messages whose replies were taken. On a GPU
 	// both are by its clock, and Waiting begins when the actor has fetched the message.
 	// Elsewhere Waiting begins when the message is accepted, and is measured of every
-	// 16th. The simulator's clock counts instructions: what passes within a run is in
+	// 64th. The simulator's clock counts instructions: what passes within a run is in
 	// these.
 	Waiting, Handler Durations
 	// RoundTrip is how long callers of Ask waited for a reply, for every 16th
