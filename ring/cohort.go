@@ -63,7 +63,7 @@ type states interface {
 // stateBuffer is states of type S.
 type stateBuffer[S any] struct{ b *gpu.Buffer[S] }
 
-func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) { gpu.SliceArg(l, s.b.Slice(from, to)) }
+func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) { gpu.SliceArg(l, span(s.b, from, to, 1)) }
 func (s stateBuffer[S]) close() error                    { return s.b.Close() }
 
 func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
@@ -247,8 +247,12 @@ func (c *cohort) arguments(l *gpu.Launch, shape actor.Shape, from, to int) {
 	}
 }
 
-// span is elements from to to of a buffer, each of so many.
+// span is elements from to to of a buffer, each of so many. All of them, which resident
+// launches get, are the buffer itself: nothing is allocated while actors wait.
 func span[T any](b *gpu.Buffer[T], from, to, each int) *gpu.Buffer[T] {
+	if from == 0 && to*each == b.Len() {
+		return b
+	}
 	return b.Slice(from*each, to*each)
 }
 

@@ -284,15 +284,15 @@ func (rt *Runtime) Resume() error {
 	held := rt.held
 	rt.quiet, rt.held = false, nil
 	rt.mu.Unlock()
-	var errs []error
+	var err error
 	for _, c := range held {
-		errs = append(errs, c.resume())
+		err = errors.Join(err, c.resume())
 	}
 	rt.pausing.begun = time.Now()
 	if len(held) > 0 {
 		rt.paused(string(rt.pausedFor), &rt.pausing)
 	}
-	return errors.Join(errs...)
+	return err
 }
 
 // maxWatch is how many times Config.Watch the runtime waits until it looks after

@@ -46,9 +46,9 @@ func (l *library) release(d *device) error {
 	return d.handles(cuLibraryUnload, l.handle)
 }
 
-// loadBeside loads kernels with residents away for no more than what puts compiled
-// code into the context: 0.1 ms on an H200 for one, where loading PTX as a module
-// took 0.3 s.
+// loadBeside loads kernels with residents away for no more than the one call that
+// puts compiled code into the context: 0.1 ms on an H200, where loading PTX as a
+// module took 0.3 s.
 func (d *device) loadBeside(functions []*function, list []*driver.Kernel) error {
 	if !d.api.has(cuLibraryLoadData, cuLibraryUnload, cuLibraryGetKernel, cuKernelGetFunction) {
 		return errors.ErrUnsupported
@@ -76,7 +76,9 @@ func (d *device) loadBeside(functions []*function, list []*driver.Kernel) error 
 	return nil
 }
 
-// enter puts the kernels of a library into the context.
+// enter puts a library into the context and finds its kernels there. The first one
+// that is asked for takes all of the code with it, for which the driver waits until no
+// kernel runs; for the others it does not.
 func (d *device) enter(l *library, names [][]byte) ([]uintptr, error) {
 	kernels, handles := make([]uintptr, len(names)), make([]uintptr, len(names))
 	for i, name := range names {
@@ -84,20 +86,18 @@ func (d *device) enter(l *library, names [][]byte) ([]uintptr, error) {
 			return nil, err
 		}
 	}
-	var pins runtime.Pinner
-	defer pins.Unpin()
-	pins.Pin(unsafe.SliceData(handles))
-	err := d.Apart(waitsForAll[cuKernelGetFunction], func() error {
+	find := func(i int) error {
+		return d.call(cuKernelGetFunction, uintptr(unsafe.Pointer(&handles[i])), kernels[i])
+	}
+	err := d.Apart(driver.LoadModule, func() error {
 		if err := d.catchUp(); err != nil {
 			return err
 		}
-		for i, k := range kernels {
-			if err := d.api.check(d.within(cuKernelGetFunction, uintptr(unsafe.Pointer(&handles[i])), k)); err != nil {
-				return err
-			}
-		}
-		return nil
+		return find(0)
 	})
+	for i := 1; i < len(names) && err == nil; i++ {
+		err = find(i)
+	}
 	return handles, err
 }
 

@@ -49,7 +49,8 @@ func (w *running) wait() int {
 	return w.code
 }
 
-// waitsForAll are the functions that wait until no kernel runs.
+// waitsForAll are the functions that wait until no kernel runs, cuKernelGetFunction
+// if no kernel of its library is in the context.
 var waitsForAll = map[string]bool{
 	"cuMemFree_v2": true, "cuMemFreeHost": true, "cuMemHostUnregister": true, "cuArrayDestroy": true,
 	"cuModuleLoadDataEx": true, "cuModuleUnload": true, "cuKernelGetFunction": true, "cuLibraryUnload": true,
@@ -82,7 +83,7 @@ func (l *Library) beside(name string, a []uintptr) (code int, done bool) {
 		w.marks[a[0]] = w.last[a[1]]
 		return Success, false
 	}
-	if waitsForAll[name] {
+	if waitsForAll[name] && !(name == "cuKernelGetFunction" && l.entered(a[1])) {
 		for _, each := range w.all() {
 			each.wait()
 		}

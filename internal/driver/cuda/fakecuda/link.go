@@ -30,10 +30,16 @@ type (
 		code  []byte // kept until the linker is destroyed
 	}
 
-	library []*ptxvm.Module
+	library struct {
+		modules []*ptxvm.Module
+		entered bool // it is in the context, as it is once a kernel of it is
+	}
 
 	// libraryEntry is a kernel of a library (CUkernel).
-	libraryEntry function
+	libraryEntry struct {
+		function
+		library *library
+	}
 )
 
 // Input of cuLinkAddData.
@@ -60,7 +66,7 @@ func link(l *Library, a []uintptr) int {
 		return InvalidValue
 	}
 	code := strings.Join(k.texts, seam)
-	if m, err := modules(code); err != nil || m.ambiguous() {
+	if m, err := modules(code); err != nil || ambiguous(m) {
 		return InvalidPTX
 	}
 	k.code = append([]byte(code), 0)
@@ -73,11 +79,11 @@ func loadLibrary(l *Library, a []uintptr) int {
 	if err != nil {
 		return InvalidPTX
 	}
-	return l.add(a[0], m)
+	return l.add(a[0], &library{modules: m})
 }
 
 // modules parses what link has made.
-func modules(code string) (list library, err error) {
+func modules(code string) (list []*ptxvm.Module, err error) {
 	for text := range strings.SplitSeq(code, seam) {
 		m, err := ptxvm.Parse(text)
 		if err != nil {
@@ -88,9 +94,9 @@ func modules(code string) (list library, err error) {
 	return list, nil
 }
 
-// of returns the module with an entry, nil if there is none.
-func (l library) of(entry string) *ptxvm.Module {
-	for _, m := range l {
+// moduleOf returns the module with an entry, nil if there is none.
+func moduleOf(list []*ptxvm.Module, entry string) *ptxvm.Module {
+	for _, m := range list {
 		if m.Entry(entry) != nil {
 			return m
 		}
@@ -99,10 +105,10 @@ func (l library) of(entry string) *ptxvm.Module {
 }
 
 // ambiguous reports whether two modules have an entry of one name.
-func (l library) ambiguous() bool {
-	for _, m := range l {
+func ambiguous(list []*ptxvm.Module) bool {
+	for _, m := range list {
 		for _, e := range m.Entries() {
-			if l.of(e.Name) != m {
+			if moduleOf(list, e.Name) != m {
 				return true
 			}
 		}
@@ -111,16 +117,16 @@ func (l library) ambiguous() bool {
 }
 
 func libraryKernel(l *Library, a []uintptr) int {
-	m, ok := object[library](l, a[1])
+	lib, ok := object[*library](l, a[1])
 	if !ok {
 		return InvalidHandle
 	}
 	name := goString(a[2])
-	of := m.of(name)
-	if of == nil {
+	m := moduleOf(lib.modules, name)
+	if m == nil {
 		return NotFound
 	}
-	return l.add(a[0], libraryEntry{name, of})
+	return l.add(a[0], libraryEntry{function{name, m}, lib})
 }
 
 func kernelFunction(l *Library, a []uintptr) int {
@@ -128,18 +134,27 @@ func kernelFunction(l *Library, a []uintptr) int {
 	if !ok {
 		return InvalidHandle
 	}
-	return l.add(a[0], function(k))
+	k.library.entered = true
+	return l.add(a[0], k.function)
+}
+
+// entered reports whether the library of a kernel is in the context.
+func (l *Library) entered(kernel uintptr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	k, ok := object[libraryEntry](l, kernel)
+	return ok && k.library.entered
 }
 
 func unloadLibrary(l *Library, a []uintptr) int {
-	m, ok := object[library](l, a[0])
+	lib, ok := object[*library](l, a[0])
 	if !ok {
 		return InvalidHandle
 	}
 	for handle, o := range l.objects {
 		f, isFunction := o.(function)
 		e, isEntry := o.(libraryEntry)
-		if isFunction && slices.Contains(m, f.Module) || isEntry && slices.Contains(m, e.Module) {
+		if isFunction && slices.Contains(lib.modules, f.Module) || isEntry && e.library == lib {
 			delete(l.objects, handle)
 		}
 	}
