@@ -151,13 +151,14 @@ func found(sh *Status, look, at, source uint32) {
 //
 //quern:unchecked
 func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slots, burst uint32) {
-	at, end := first*s.InStep/2, slots*s.InStep/2
-	for i := uint32(t.ThreadIdx.X); i < burst*s.InStep/2; i += uint32(t.BlockDim.X) {
-		from := at + i
+	threads, thread := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X)
+	from, end := first*s.InStep/2+thread, slots*s.InStep/2
+	for i := thread; i < burst*s.InStep/2; i += threads {
 		if from >= end {
 			from -= end
 		}
 		kernel.AsyncCopy(t, &raw[i], (*[2]uint64)(ring[2*from:]))
+		from += threads
 	}
 	kernel.AsyncCommit(t)
 }
@@ -166,7 +167,7 @@ func fetch(t kernel.Thread, s Shape, ring []uint64, raw [][2]uint64, first, slot
 // first that has not arrived. A thread has the same word of each of several messages.
 //
 //quern:unchecked
-func unpack(t kernel.Thread, s Shape, sh *Status, raw [][2]uint64, words []uint32, next, look, burst uint32) {
+func unpack(t kernel.Thread, s Shape, sh *Status, raw []uint64, words []uint32, next, look, burst uint32) {
 	threads, thread := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X)
 	first, turn := uint32(uint64(thread)*uint64(s.Reciprocal)>>32), uint32(1) // slot, and messages at a time
 	w := thread - first*s.In
@@ -178,44 +179,44 @@ func unpack(t kernel.Thread, s Shape, sh *Status, raw [][2]uint64, words []uint3
 	} else {
 		first, w = 0, thread
 	}
-	missing, date := uint32(untouched), uint32(0)
+	step, stride := turn*s.InStep, turn*s.Stride
+	missing := uint32(untouched)
 	for ; w < s.In; w += threads {
-		for slot := first; slot < burst; slot += 4 * turn {
-			s1, s2, s3 := slot+turn, slot+2*turn, slot+3*turn // four at a time, since each has to be waited for
-			if s1 >= burst {
-				s1 = slot
+		from, to, slot, seen := first*s.InStep+w, first*s.Stride+w, first, uint32(0)
+		for ; slot+3*turn < burst; slot += 4 * turn { // four at a time, since each has to be waited for
+			v0, v1, v2, v3 := raw[from], raw[from+step], raw[from+2*step], raw[from+3*step]
+			words[to], words[to+stride], words[to+2*stride], words[to+3*stride] = uint32(v0), uint32(v1), uint32(v2), uint32(v3)
+			tag := next + 1 + slot
+			m0, m1, m2, m3 := uint32(v0>>32)^tag, uint32(v1>>32)^(tag+turn), uint32(v2>>32)^(tag+2*turn), uint32(v3>>32)^(tag+3*turn)
+			if m0|m1|m2|m3 != 0 && missing > slot {
+				missing = slot
+				if m0 == 0 {
+					missing += turn
+					if m1 == 0 {
+						missing += turn
+						if m2 == 0 {
+							missing += turn
+						}
+					}
+				}
 			}
-			if s2 >= burst {
-				s2 = slot
-			}
-			if s3 >= burst {
-				s3 = slot
-			}
-			a0, a1, a2, a3 := slot*s.InStep+w, s1*s.InStep+w, s2*s.InStep+w, s3*s.InStep+w
-			v0, v1, v2, v3 := raw[a0/2][a0%2], raw[a1/2][a1%2], raw[a2/2][a2%2], raw[a3/2][a3%2]
-			words[slot*s.Stride+w], words[s1*s.Stride+w], words[s2*s.Stride+w], words[s3*s.Stride+w] = uint32(v0), uint32(v1), uint32(v2), uint32(v3)
-			tag := next + 1
-			if uint32(v3>>32) != tag+s3 {
-				missing = min(missing, s3)
-			}
-			if uint32(v2>>32) != tag+s2 {
-				missing = min(missing, s2)
-			}
-			if uint32(v1>>32) != tag+s1 {
-				missing = min(missing, s1)
-			}
-			if uint32(v0>>32) != tag+slot {
+			seen |= uint32(v0) | uint32(v1) | uint32(v2) | uint32(v3)
+			from, to = from+4*step, to+4*stride
+		}
+		for ; slot < burst; slot += turn {
+			v := raw[from]
+			words[to] = uint32(v)
+			if uint32(v>>32) != next+1+slot {
 				missing = min(missing, slot)
 			}
-			if w == Deadline {
-				date |= uint32(v0) | uint32(v1) | uint32(v2) | uint32(v3)
-			}
+			seen |= uint32(v)
+			from, to = from+step, to+stride
+		}
+		if w == Deadline && seen != 0 {
+			kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
 		}
 	}
 	if missing != untouched {
 		kernel.AtomicMin(&sh.Missing[look], missing, kernel.BlockScope)
-	}
-	if date != 0 {
-		kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
 	}
 }

@@ -99,7 +99,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, outcome, wanted uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
 	cells := kernel.Dynamic[Cell[In, Out]](t)
 	words := kernel.Dynamic[uint32](t)
-	raw := kernel.Dynamic[[2]uint64](t)[s.RawAt:]
+	raw, copied := kernel.Dynamic[[2]uint64](t)[s.RawAt:], kernel.Dynamic[uint64](t)[2*s.RawAt:]
 
 	me := t.BlockIdx.X + int(s.First)
 	threads, thread, first := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
@@ -284,7 +284,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				}
 				kernel.AsyncWait(t, 0)
 				sync(t)
-				unpack(t, s, sh, raw, words, next, look, burst)
+				unpack(t, s, sh, copied, words, next, look, burst)
 				switch {
 				case role == listener:
 					sh.Asked[look], sh.Hint[look] = uint32(seen), uint32(seen>>32)
