@@ -125,8 +125,8 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -138,7 +138,7 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostEcho16Actor,
 })
 
@@ -179,8 +179,8 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -192,7 +192,7 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostEcho64Actor,
 })
 
@@ -233,8 +233,8 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -246,7 +246,7 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostEcho256Actor,
 })
 
@@ -271,7 +271,7 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "Court", Size: 1888},
+		{Name: "states", Kind: gpu.Slice, Type: "Court", Size: 1880},
 		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
@@ -287,8 +287,8 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -296,12 +296,12 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "relay.go", Line: 76, Col: 4},
+			{Kind: gpu.IndexSite, File: "relay.go", Line: 75, Col: 4},
 			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostRelayActor,
 })
 
@@ -326,11 +326,10 @@ var (
 	_ = (*Message64)((*struct{ Words [16]uint32 })(nil))
 	_ = (*Message256)((*struct{ Words [64]uint32 })(nil))
 	_ = (*Court)((*struct {
-		Next    actor.Ref[Ball]
-		Stopped uint32
-		Balls   uint64
-		Last    int64
-		Trips   [464]uint32
+		Next  actor.Ref[Ball]
+		Balls uint64
+		Last  int64
+		Trips [464]uint32
 	})(nil))
 	_ = (*actor.Ref[Ball])((*struct {
 		Mailbox uint32
@@ -523,16 +522,16 @@ func quernHostEcho16Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
 	var in2 *Message16
 	var out2 *Message16
-	var t115 *uint64
-	var t215 *Message16
-	var t38 *Message16
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *uint64
+	var t213 *Message16
+	var t36 *Message16
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -635,13 +634,13 @@ func quernHostEcho16Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo16Actor(r, t38, t215, t115, sh, outcome)
+						quernRow5Echo16Actor(r, t36, t213, t113, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -660,7 +659,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -755,86 +754,82 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -846,17 +841,17 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -865,14 +860,14 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -884,70 +879,59 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -994,24 +978,24 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -1044,8 +1028,8 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1059,37 +1043,37 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1153,16 +1137,16 @@ func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]
 }
 
 //go:noinline
-func quernRow5Echo16Actor(r *host2.Run, t38, t215 *Message16, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo16Actor(r *host2.Run, t36, t213 *Message16, t113 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		for i2 := threadX; i2 < 4; i2 += 32 {
-			t38.Words[i2] = t215.Words[i2] + 1
+			t36.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t113++
 		}
 //line alone.go:59
 		if t2 {
@@ -1172,7 +1156,7 @@ func quernRow5Echo16Actor(r *host2.Run, t38, t215 *Message16, t115 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1196,39 +1180,39 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -1248,7 +1232,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -1257,216 +1241,201 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i3 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -1475,7 +1444,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1499,24 +1468,24 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1549,8 +1518,8 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1564,37 +1533,37 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -1615,7 +1584,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -1682,16 +1651,16 @@ func quernHostEcho64Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
 	var in2 *Message64
 	var out2 *Message64
-	var t115 *uint64
-	var t215 *Message64
-	var t38 *Message64
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *uint64
+	var t213 *Message64
+	var t36 *Message64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1794,13 +1763,13 @@ func quernHostEcho64Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo64Actor(r, t38, t215, t115, sh, outcome)
+						quernRow5Echo64Actor(r, t36, t213, t113, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1819,7 +1788,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1914,86 +1883,82 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -2005,17 +1970,17 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -2024,14 +1989,14 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2043,70 +2008,59 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -2153,24 +2107,24 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2203,8 +2157,8 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2218,37 +2172,37 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -2312,16 +2266,16 @@ func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]
 }
 
 //go:noinline
-func quernRow5Echo64Actor(r *host2.Run, t38, t215 *Message64, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo64Actor(r *host2.Run, t36, t213 *Message64, t113 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:31
 		for i2 := threadX; i2 < 16; i2 += 32 {
-			t38.Words[i2] = t215.Words[i2] + 1
+			t36.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t113++
 		}
 //line alone.go:59
 		if t2 {
@@ -2331,7 +2285,7 @@ func quernRow5Echo64Actor(r *host2.Run, t38, t215 *Message64, t115 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2355,39 +2309,39 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -2407,7 +2361,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -2416,216 +2370,201 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i3 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -2634,7 +2573,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2658,24 +2597,24 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -2708,8 +2647,8 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2723,37 +2662,37 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -2774,7 +2713,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -2841,16 +2780,16 @@ func quernHostEcho256Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
 	var in2 *Message256
 	var out2 *Message256
-	var t115 *uint64
-	var t215 *Message256
-	var t38 *Message256
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *uint64
+	var t213 *Message256
+	var t36 *Message256
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2953,13 +2892,13 @@ func quernHostEcho256Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo256Actor(r, t38, t215, t115, sh, outcome)
+						quernRow5Echo256Actor(r, t36, t213, t113, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2978,7 +2917,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3073,86 +3012,82 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -3164,17 +3099,17 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -3183,14 +3118,14 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3202,70 +3137,59 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -3312,24 +3236,24 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3362,8 +3286,8 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3377,37 +3301,37 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -3471,16 +3395,16 @@ func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message2
 }
 
 //go:noinline
-func quernRow5Echo256Actor(r *host2.Run, t38, t215 *Message256, t115 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo256Actor(r *host2.Run, t36, t213 *Message256, t113 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:42
 		for i2 := threadX; i2 < 64; i2 += 32 {
-			t38.Words[i2] = t215.Words[i2] + 1
+			t36.Words[i2] = t213.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t115++
+			*t113++
 		}
 //line alone.go:59
 		if t2 {
@@ -3490,7 +3414,7 @@ func quernRow5Echo256Actor(r *host2.Run, t38, t215 *Message256, t115 *uint64, sh
 }
 
 //go:noinline
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3514,39 +3438,39 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -3566,7 +3490,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -3575,216 +3499,201 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i3 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -3793,7 +3702,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3817,24 +3726,24 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3867,8 +3776,8 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3882,37 +3791,37 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -3933,7 +3842,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -4001,17 +3910,17 @@ func quernHostRelayActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, uint64]](r, 1)
 	var in2 *Ball
 	var out2 *uint64
-	var t215 *Court
-	var t38 *Ball
+	var t213 *Court
+	var t36 *Ball
 	var t46 *uint64
 	var forwards bool
 	var stops bool
 	var last bool
-	t99 := shape.OutAt
-	t109 := shape.OutAt + shape.Out - 3
+	t910 := shape.OutAt
+	t107 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t235 := shape.Stride
+	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -4112,14 +4021,14 @@ func quernHostRelayActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:14
-				t215 = state
-				t38 = in2
+				t213 = state
+				t36 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t38, t215, t46, sh)
+						quernRow5RelayActor(r, cs2, first3, t36, t213, t46, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4138,7 +4047,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t99, t109, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4233,86 +4142,82 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -4324,17 +4229,17 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -4343,14 +4248,14 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4362,70 +4267,59 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -4472,24 +4366,24 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4522,8 +4416,8 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4537,37 +4431,37 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -4637,276 +4531,257 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Ball, t215 *Court, t46 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ball, t213 *Court, t46 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:14
-		t115 := c2
-		var result010 kernel.Action
+		t113 := c2
+		var result09 kernel.Action
 		switch {
 		default:
-//line relay.go:63
+//line relay.go:62
 			if threadX != 0 {
-				result010 = 1
+				result09 = 1
 			} else {
-				t116 := t38.Kind
-				if t116 == 0 {
-					if t215.Stopped != 0 {
-						result010 = 0
+				t114 := t36.Kind
+				if t114 == 0 {
+					if t213.Next.Mailbox == 0 {
+						result09 = 0
 						break
 					}
-//line relay.go:71
-					t216 := t115
-//line relay.go:71
-					t39 := t215.Next
-					t47 := t38
-					var result011 bool
+//line relay.go:70
+					t214 := t113
+//line relay.go:70
+					t37 := t213.Next
+					t47 := t36
+					var result010 bool
 //line context.go:54
-					if t39.Mailbox == 0 {
-						result011 = false
+					if t37.Mailbox == 0 {
+						result010 = false
 					} else {
-						t117 := t39.Mailbox
-						t217 := t39.Actor
-//line send.go:27
-						if !(t216.To.Box == t117 && t216.To.Actor == t217) {
-//line send.go:30
-							t118 := int(t117) * 16
-							t218 := (int(t117) + 1) * 16
-//line send.go:30
-							b4 := t216.Post[t118:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t115 := t37.Mailbox
+						t215 := t37.Actor
+//line send.go:28
+						if !(t214.To.Box == t115 && t214.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:31
-							t216.To = actor.Target{Box: t117, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t216.Post)
-							if t216.To.Kind == 1 {
-								room6 = len(t216.Host)
+							b5 := t214.Post[t116:t216]
+							memory3 := t214.Post
+							if b5[13] == 1 {
+								memory3 = t214.Host
 							}
-							end2 := t216.To.Ring + uint64(t216.To.Slots)*t216.To.Step
-//line send.go:37
-							if end2 > uint64(room6) || t216.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t214.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+//line send.go:38
+							end2 := t214.To.Ring + uint64(t214.To.Slots)*t214.To.Step
+//line send.go:38
+							if end2 > uint64(len(memory3)) || t214.To.Ring > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line context.go:58
-						t310 := t216
+						t38 := t214
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block7:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t310.To.Box)
-							t119 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t310.Post[t119:t219]; ; {
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-									t311 := t310
-									t48 := b5
+							for b6 := t38.To.Words; ; {
+								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+									t117 := t38
 //line send.go:83
-									loaded18 := host2.Load64(r, &t48[10])
-//line send.go:83
-									t311.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t117.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t311.To.Owner != t311.To.Actor {
-										room8 = 2
+									t117.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t117.To.Owner != t117.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t311
-										t312 := t311
-//line send.go:87
-										loaded19 := host2.Load64(r, &t48[0])
-										t55 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t48[8])
-										t76 := loaded20
-//line send.go:87
-										t220.To.Tail = t55
-//line send.go:87
-										t312.To.Head = t76
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t311.Host[t48[15]+1])
-//line send.go:89
-											t311.To.Head = loaded21
-											kernel.StoreRelaxed(&t48[8], t311.To.Head)
+										t217 := t117
+										t39 := t117
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t56 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t77 := loaded20
+//line send.go:88
+										t217.To.Tail = t56
+//line send.go:88
+										t39.To.Head = t77
+										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+//line send.go:90
+											t117.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t117.To.Head)
 										}
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-											room8 = 1
+										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block7
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t310.To.Tail {
-									t85 := t310
-									t97 := t310
-									t106 := tail2 + 1
-									t1110 := owner2
+								if tail2 == t38.To.Tail {
+									t57 := t38
+									t67 := t38
+									t78 := tail2 + 1
+									t85 := owner2
 //line send.go:72
-									t85.To.Tail = t106
+									t57.To.Tail = t78
 //line send.go:72
-									t97.To.Owner = t1110
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t85
+									t97 := uint32(tail2)
+									ticket3 = t97
+									room5 = 0
 									break block7
 								}
 //line send.go:75
-								t310.To.Tail = tail2
+								t38.To.Tail = tail2
 							}
 						}
 //line context.go:58
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line context.go:59
-						if room10 != 0 {
-							result011 = false
+						if room8 != 0 {
+							result010 = false
 						} else {
-							var result012 []uint64
-//line send.go:102
-							if t216.To.Kind == 1 {
-								result012 = t216.Host
-							} else {
-								result012 = t216.Post
-							}
+							t68 := t214.To.Memory
+							t79 := ticket4
+//line send.go:47
+							t118 := t214.To.Ring
+//line send.go:47
+							t218 := t214.To.Step
+//line send.go:47
+							t310 := t214.To.Slots
+							t48 := t79
+//line send.go:51
+							result011 := int(t118 + uint64(t48&(t310-1))*t218)
+//line send.go:47
+							result012 := result011
 //line context.go:62
-							t77 := result012
-							t86 := ticket4
-//line send.go:46
-							t120 := t216.To.Ring
-//line send.go:46
-							t221 := t216.To.Step
-//line send.go:46
-							t313 := t216.To.Slots
-							t49 := t86
-//line send.go:50
-							result013 := int(t120 + uint64(t49&(t313-1))*t221)
-//line send.go:46
-							result014 := result013
-//line context.go:62
-							t107 := result014
-							t1111 := uint64(ticket4+1) << 32
-							memory2 := t77
-							slot3 := t107
-							tag2 := t1111
+							t98 := result012
+							t105 := uint64(ticket4+1) << 32
+							memory4 := t68
+							slot3 := t98
+							tag2 := t105
 //line context.go:63
-							t125 := t216
-							t133 := memory2
-							t143 := slot3
-							t152 := tag2
-//line send.go:112
-							t121 := t143
-							t223 := t143 + 4
-//line send.go:112
-							h2 := t133[t121:t223]
-							kernel.StoreRelaxed(&h2[0], t152|uint64(t125.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t152)
-							kernel.StoreRelaxed(&h2[2], t152|uint64(t125.Words[t125.At+2]))
-							kernel.StoreRelaxed(&h2[3], t152|uint64(t125.Words[t125.At+3]))
+							t119 := t214
+							t123 := memory4
+							t133 := slot3
+							t143 := tag2
+//line send.go:103
+							t120 := t133
+							t219 := t133 + 4
+//line send.go:103
+							h2 := t123[t120:t219]
+							kernel.StoreRelaxed(&h2[0], t143|uint64(t119.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t143)
+							kernel.StoreRelaxed(&h2[2], t143|uint64(t119.Words[t119.At+2]))
+							kernel.StoreRelaxed(&h2[3], t143|uint64(t119.Words[t119.At+3]))
 //line context.go:64
-							t163 := memory2
-							t172 := slot3 + 4
-							t182 := tag2
-							t193 := t47
+							t152 := memory4
+							t163 := slot3 + 4
+							t172 := tag2
+							t182 := t47
 //line context.go:64
-							kernel.PutWords(t163, t172, t182, t193)
-							t202 := t216
-//line send.go:123
-							if !(t202.Wakes == 0 || t202.To.Kind == 1) {
-//line send.go:128
+							kernel.PutWords(t152, t163, t172, t182)
+							t193 := t214
+//line send.go:114
+							if !(t193.Wakes == 0 || t193.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t202.To.Box)
-								t126 := box5 * 16
-								t224 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t202.Post[t126:t224]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t193.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t202.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t193.Host[0], 1)
 								}
 							}
 //line context.go:66
-							result011 = true
+							result010 = true
 						}
 					}
-//line relay.go:71
-					if !result011 {
-						result010 = 4
+//line relay.go:70
+					if !result010 {
+						result09 = 4
 						break
 					}
-//line relay.go:74
+//line relay.go:73
 					now2 := kernel.Clock()
 					now3 := now2
+//line relay.go:74
+					if t213.Last != 0 {
+						t710 := uint32(now3 - t213.Last)
 //line relay.go:75
-					if t215.Last != 0 {
-						t78 := uint32(now3 - t215.Last)
-//line relay.go:76
-						result015 := tripBucket(t78)
-//line relay.go:76
-						t215.Trips[result015]++
+						result013 := tripBucket(t710)
+//line relay.go:75
+						t213.Trips[result013]++
 					}
-					t215.Last = now3
-					t215.Balls++
-					result010 = 0
+					t213.Last = now3
+					t213.Balls++
+					result09 = 0
 					break
+//line relay.go:80
+				} else if t114 == 1 {
+					t99 := t213
+					t106 := t213
 //line relay.go:81
-				} else if t116 == 1 {
-					t98 := t215
-					t108 := t215
-					t1112 := t215
-//line relay.go:82
-					t127 := t38.Next
-//line relay.go:82
-					t98.Next = t127
-//line relay.go:82
-					t108.Stopped = 0
-//line relay.go:82
-					t1112.Last = 0
-				} else if t116 == 2 {
-					t215.Stopped = 1
-				} else if t116 == 3 {
-					*t46 = t215.Balls
-				} else if t116 == 4 {
-					*t46 = uint64(t215.Trips[t38.Number%464])
-				} else if t116 == 5 {
+					t1110 := t36.Next
+//line relay.go:81
+					t99.Next = t1110
+//line relay.go:81
+					t106.Last = 0
+				} else if t114 == 2 {
+					t213.Next = actor.Ref[Ball]{}
+				} else if t114 == 3 {
+					*t46 = t213.Balls
+				} else if t114 == 4 {
+					*t46 = uint64(t213.Trips[t36.Number%464])
+				} else if t114 == 5 {
 					now4 := kernel.Clock()
-//line relay.go:90
+//line relay.go:89
 					*t46 = uint64(now4)
-				} else if t116 == 6 {
+				} else if t114 == 6 {
 					now5 := kernel.GlobalTimer()
-//line relay.go:92
+//line relay.go:91
 					*t46 = uint64(now5)
 				}
-				result010 = 1
+				result09 = 1
 			}
 		}
 //line quern_gen.go:14
-		result2 := result010
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -4916,7 +4791,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4940,39 +4815,39 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t225 := source3
-				var result016 uint32
+				t220 := source3
+				var result014 uint32
 				switch {
 				default:
 //line look.go:33
-					if t225 == 4 {
-						result016 = 0
+					if t220 == 4 {
+						result014 = 0
 						break
 //line look.go:35
-					} else if t225 < 4 {
-						result016 = shape.Slots + t225*shape.SideSlots
+					} else if t220 < 4 {
+						result014 = shape.Slots + t220*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result016 = shape.Slots + (t225-1)*shape.SideSlots
+					result014 = shape.Slots + (t220-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result017 uint32
+				t58 := source3
+				var result015 uint32
 //line look.go:43
-				if t56 == 4 {
-					result017 = shape.Slots
+				if t58 == 4 {
+					result015 = shape.Slots
 				} else {
-					result017 = shape.SideSlots
+					result015 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
-				t79 := at3
-				t87 := at3 + shape.Out
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
+				t711 := at3
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t79:t87]
+				slot4 := t422[t711:t86]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t99:t109]
+				reply2 := words[t910:t107]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -4988,229 +4863,214 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 			sh.Missing[0] = 9
 			t552 := !forwards
 			if !t552 {
-				t492 := c
+				t49 := c
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result018 bool
+				var result016 bool
 			block9:
 				switch {
 				default:
 //line alone.go:190
 					list2 := int(t50[11])
-					count2 := uint32(t492.Post[list2])
+					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t492.Post[list2+1+int(i2)]
-						t128 := uint32(to2)
-						t226 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t492.To.Box == t128 && t492.To.Actor == t226) {
-//line send.go:30
-							t129 := int(t128) * 16
-							t227 := (int(t128) + 1) * 16
-//line send.go:30
-							b7 := t492.Post[t129:t227]
-							loaded24 := host2.Load64(r, &b7[0])
+						to2 := t49.Post[list2+1+int(i2)]
+						t121 := uint32(to2)
+						t221 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t121 && t49.To.Actor == t221) {
 //line send.go:31
-							loaded25 := host2.Load64(r, &b7[8])
-							loaded26 := host2.Load64(r, &b7[10])
+							t124 := int(t121) * 16
+							t223 := (int(t121) + 1) * 16
 //line send.go:31
-							t492.To = actor.Target{Box: t128, Actor: t226, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
-//line send.go:33
-							room11 := len(t492.Post)
-							if t492.To.Kind == 1 {
-								room11 = len(t492.Host)
+							b9 := t49.Post[t124:t223]
+							memory5 := t49.Post
+							if b9[13] == 1 {
+								memory5 = t49.Host
 							}
-							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end3 > uint64(room11) || t492.To.Ring > end3 {
+							loaded24 := host2.Load64(r, &b9[0])
+//line send.go:36
+							loaded25 := host2.Load64(r, &b9[8])
+							loaded26 := host2.Load64(r, &b9[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t121, Actor: t221, Tail: loaded24, Head: loaded25, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded26)}
 //line send.go:38
+							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end3 > uint64(len(memory5)) || t49.To.Ring > end3 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t314 := t492
+						t311 := t49
 						var ticket5 uint32
-						var room12 uint32
+						var room9 uint32
 					block10:
 						switch {
 						default:
-//line send.go:58
-							box6 := int(t314.To.Box)
-							t130 := box6 * 16
-							t228 := (box6 + 1) * 16
 //line send.go:60
-							for b8 := t314.Post[t130:t228]; ; {
-								if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-									t315 := t314
-									t410 := b8
+							for b10 := t311.To.Words; ; {
+								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									t125 := t311
 //line send.go:83
-									loaded27 := host2.Load64(r, &t410[10])
-//line send.go:83
-									t315.To.Owner = uint32(loaded27)
-									var room13 uint32
+									b11 := t125.To.Words
+									loaded27 := host2.Load64(r, &b11[10])
 //line send.go:84
-									if t315.To.Owner != t315.To.Actor {
-										room13 = 2
+									t125.To.Owner = uint32(loaded27)
+									var room10 uint32
+//line send.go:85
+									if t125.To.Owner != t125.To.Actor {
+										room10 = 2
 									} else {
-										t229 := t315
-										t316 := t315
-//line send.go:87
-										loaded28 := host2.Load64(r, &t410[0])
-										t57 := loaded28
-//line send.go:87
-										loaded29 := host2.Load64(r, &t410[8])
-										t710 := loaded29
-//line send.go:87
-										t229.To.Tail = t57
-//line send.go:87
-										t316.To.Head = t710
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
-											loaded30 := host2.Load64(r, &t315.Host[t410[15]+1])
-//line send.go:89
-											t315.To.Head = loaded30
-											kernel.StoreRelaxed(&t410[8], t315.To.Head)
+										t224 := t125
+										t312 := t125
+//line send.go:88
+										loaded28 := host2.Load64(r, &b11[0])
+										t59 := loaded28
+//line send.go:88
+										loaded29 := host2.Load64(r, &b11[8])
+										t712 := loaded29
+//line send.go:88
+										t224.To.Tail = t59
+//line send.go:88
+										t312.To.Head = t712
+										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots && t125.To.Kind == 1 {
+											loaded30 := host2.Load64(r, &t125.Host[b11[15]+1])
+//line send.go:90
+											t125.To.Head = loaded30
+											kernel.StoreRelaxed(&b11[8], t125.To.Head)
 										}
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-											room13 = 1
+										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots {
+											room10 = 1
 										} else {
-											room13 = 0
+											room10 = 0
 										}
 									}
 //line send.go:62
-									room14 := room13
-									if room14 != 0 {
+									room11 := room10
+									if room11 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b8[1], 1)
+										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
-										room12 = room14
+										room9 = room11
 										break block10
 									}
 								}
 //line send.go:67
-								loaded31 := host2.Load64(r, &b8[10])
+								loaded31 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded31)
 //line send.go:70
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+								old3 := kernel.AtomicCompareAndSwap(&b10[0], t311.To.Tail, t311.To.Tail+1)
 								tail3 := old3
 //line send.go:71
-								if tail3 == t314.To.Tail {
-									t88 := t314
-									t910 := t314
-									t1010 := tail3 + 1
-									t1113 := owner3
+								if tail3 == t311.To.Tail {
+									t510 := t311
+									t69 := t311
+									t713 := tail3 + 1
+									t87 := owner3
 //line send.go:72
-									t88.To.Tail = t1010
+									t510.To.Tail = t713
 //line send.go:72
-									t910.To.Owner = t1113
-									t1210 := uint32(tail3)
-									ticket5 = t1210
-									room12 = 0
+									t69.To.Owner = t87
+									t911 := uint32(tail3)
+									ticket5 = t911
+									room9 = 0
 									break block10
 								}
 //line send.go:75
-								t314.To.Tail = tail3
+								t311.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room15 := room12
+						room12 := room9
 //line alone.go:196
-						if room15 == 1 {
-							t66 := int(t50[13])
+						if room12 == 1 {
+							t610 := int(t50[13])
 //line alone.go:197
-							t711 := int(t50[13]) + len(t532) + 1
+							t714 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t66:t711]
+							saved3 := t49.Post[t610:t714]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result019 := t492.Correlation()
+							result017 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result019
+							saved3[len(t532)] = result017
 							t50[12] = i2 + 1
-							result018 = false
+							result016 = false
 							break block9
 						}
 //line alone.go:205
-						if room15 == 0 {
-							t911 := t492
-							t1011 := t532
-							t1114 := ticket6
-							var result020 []uint64
-//line send.go:102
-							if t911.To.Kind == 1 {
-								result020 = t911.Host
-							} else {
-								result020 = t911.Post
-							}
+						if room12 == 0 {
+							t912 := t49
+							t108 := t532
+							t1111 := ticket6
 //line alone.go:229
-							t230 := result020
-							t317 := t1114
-//line send.go:46
-							t131 := t911.To.Ring
-//line send.go:46
-							t231 := t911.To.Step
-//line send.go:46
-							t318 := t911.To.Slots
-							t411 := t317
-//line send.go:50
-							result021 := int(t131 + uint64(t411&(t318-1))*t231)
-//line send.go:46
-							result022 := result021
+							t126 := t912.To.Memory
+							t225 := t1111
+//line send.go:47
+							t127 := t912.To.Ring
+//line send.go:47
+							t226 := t912.To.Step
+//line send.go:47
+							t313 := t912.To.Slots
+							t410 := t225
+//line send.go:51
+							result018 := int(t127 + uint64(t410&(t313-1))*t226)
+//line send.go:47
+							result019 := result018
 //line alone.go:229
-							t58 := result022
-							t67 := uint64(t1114+1) << 32
-							memory3 := t230
-							slot5 := t58
-							tag4 := t67
+							t411 := result019
+							t511 := uint64(t1111+1) << 32
+							memory6 := t126
+							slot5 := t411
+							tag4 := t511
 //line alone.go:230
-							t712 := t911
-							t89 := memory3
-							t912 := slot5
-							t1012 := tag4
-//line send.go:112
-							t134 := t912
-							t233 := t912 + 4
-//line send.go:112
-							h3 := t89[t134:t233]
-							kernel.StoreRelaxed(&h3[0], t1012|uint64(t712.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t1012)
-							kernel.StoreRelaxed(&h3[2], t1012|uint64(t712.Words[t712.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1012|uint64(t712.Words[t712.At+3]))
+							t611 := t912
+							t715 := memory6
+							t88 := slot5
+							t913 := tag4
+//line send.go:103
+							t128 := t88
+							t227 := t88 + 4
+//line send.go:103
+							h3 := t715[t128:t227]
+							kernel.StoreRelaxed(&h3[0], t913|uint64(t611.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t913)
+							kernel.StoreRelaxed(&h3[2], t913|uint64(t611.Words[t611.At+2]))
+							kernel.StoreRelaxed(&h3[3], t913|uint64(t611.Words[t611.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1011); w8++ {
-								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1011[w8]))
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t108[w8]))
 							}
-							t1115 := t911
-//line send.go:123
-							if !(t1115.Wakes == 0 || t1115.To.Kind == 1) {
-//line send.go:128
+							t109 := t912
+//line send.go:114
+							if !(t109.Wakes == 0 || t109.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box7 := int(t1115.To.Box)
-								t135 := box7 * 16
-								t234 := (box7 + 1) * 16
-//line send.go:130
-								b9 := t1115.Post[t135:t234]
-								loaded32 := host2.Load64(r, &b9[9])
+								b12 := t109.To.Words
+								loaded32 := host2.Load64(r, &b12[9])
 								if loaded32 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1115.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t1115.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t109.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t109.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result018 = true
+					result016 = true
 				}
 //line alone.go:82
-				t552 = result018
+				t552 = result016
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
 				t582 := begin - born
-				t59 := command
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -5219,7 +5079,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded33 := host2.Load64(r, &t59[0])
+					loaded33 := host2.Load64(r, &t592[0])
 					ordered2 := loaded33
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5243,29 +5103,29 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result023 uint32
+								t612 := level2
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result023 = 0
+									if t612 == 4 {
+										result020 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result023 = shape.Slots + t68*shape.SideSlots
+									} else if t612 < 4 {
+										result020 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result023 = shape.Slots + (t68-1)*shape.SideSlots
+									result020 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result023 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -5293,53 +5153,53 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t622
-							ring2 := t1211
+							t129 := t622
+							ring2 := t129
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t136 := t632
+								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t136
+								ring2 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result024 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result024 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result024 = shape.Slots + t164*shape.SideSlots
+										result021 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result024 = shape.Slots + (t164-1)*shape.SideSlots
+									result021 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result025 uint32
+								var result022 uint32
 //line look.go:43
 								if t194 == 4 {
-									result025 = shape.Slots
+									result022 = shape.Slots
 								} else {
-									result025 = shape.SideSlots
+									result022 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result024 + sh.Ticket&(result025-1)) * shape.InStep
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
 							}
 							t2110 := at5
-							t2210 := at5 + shape.In
+							t228 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t2210]
-							cell2 := words[:t235]
+							slot6 := ring2[t2110:t228]
+							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded37 := host2.Load64(r, &slot6[w9])
 								v2 := loaded37

@@ -51,11 +51,10 @@ func tripMiddle(bucket int) float64 {
 
 // Court is the state of a relay.
 type Court struct {
-	Next    actor.Ref[Ball]
-	Stopped uint32
-	Balls   uint64
-	Last    int64 // cycles when the last ball was sent on, 0 for none
-	Trips   [tripBuckets]uint32
+	Next  actor.Ref[Ball] // nobody: balls are kept
+	Balls uint64
+	Last  int64 // cycles when the last ball was sent on, 0 for none
+	Trips [tripBuckets]uint32
 }
 
 //quern:actor
@@ -65,7 +64,7 @@ func relay(t kernel.Thread, c *actor.Context, state *Court, in *Ball, out *uint6
 	}
 	switch in.Kind {
 	case Flying:
-		if state.Stopped != 0 {
+		if state.Next.Mailbox == 0 {
 			return kernel.Done
 		}
 		if !actor.Send(t, c, state.Next, in) {
@@ -79,9 +78,9 @@ func relay(t kernel.Thread, c *actor.Context, state *Court, in *Ball, out *uint6
 		state.Balls++
 		return kernel.Done
 	case Aim:
-		state.Next, state.Stopped, state.Last = in.Next, 0, 0
+		state.Next, state.Last = in.Next, 0
 	case Stop:
-		state.Stopped = 1
+		state.Next = actor.Ref[Ball]{}
 	case Passed:
 		*out = state.Balls
 	case Trips:

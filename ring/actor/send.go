@@ -16,8 +16,9 @@ type Target struct {
 	Tail, Head uint64 // as they were last seen
 
 	// What does not change while loops run.
-	Ring, Step  uint64
-	Slots, Kind uint32
+	Words, Memory []uint64 // the mailbox, and the memory where its ring is
+	Ring, Step    uint64
+	Slots, Kind   uint32
 
 	Owner uint32 // of the mailbox, when the last ticket was taken
 }
@@ -28,13 +29,13 @@ func (c *Context) aim(box, actor uint32) {
 		return
 	}
 	b := c.Post[int(box)*BoxWords : (int(box)+1)*BoxWords]
-	c.To = Target{Box: box, Actor: actor, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
-		Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Owner: uint32(kernel.LoadRelaxed(&b[BoxOwner]))}
-	room := len(c.Post)
-	if c.To.Kind == HostBox {
-		room = len(c.Host)
+	memory := c.Post
+	if b[BoxKind] == HostBox {
+		memory = c.Host
 	}
-	if end := c.To.Ring + uint64(c.To.Slots)*c.To.Step; end > uint64(room) || c.To.Ring > end {
+	c.To = Target{Box: box, Actor: actor, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
+		Words: b, Memory: memory, Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Owner: uint32(kernel.LoadRelaxed(&b[BoxOwner]))}
+	if end := c.To.Ring + uint64(c.To.Slots)*c.To.Step; end > uint64(len(memory)) || c.To.Ring > end {
 		panic("a Ref that names no mailbox")
 	}
 }
@@ -55,11 +56,10 @@ func slotIn(ring, step uint64, slots, ticket uint32) int {
 //
 //quern:unchecked
 func reserve(c *Context) (ticket, room uint32) {
-	box := int(c.To.Box)
-	b := c.Post[box*BoxWords : (box+1)*BoxWords]
+	b := c.To.Words
 	for {
 		if c.To.Owner != c.To.Actor || uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
-			if room = survey(c, b); room != roomTaken {
+			if room = survey(c); room != roomTaken {
 				kernel.AtomicAdd(&b[BoxRefused], 1)
 				return 0, room
 			}
@@ -79,7 +79,8 @@ func reserve(c *Context) (ticket, room uint32) {
 // survey looks at the target's mailbox, whether it takes messages, and has a free slot.
 //
 //quern:unchecked
-func survey(c *Context, b []uint64) (room uint32) {
+func survey(c *Context) (room uint32) {
+	b := c.To.Words
 	c.To.Owner = uint32(kernel.LoadRelaxed(&b[BoxOwner]))
 	if c.To.Owner != c.To.Actor {
 		return roomClosed
@@ -93,16 +94,6 @@ func survey(c *Context, b []uint64) (room uint32) {
 		return roomFull
 	}
 	return roomTaken
-}
-
-// memory is where the target's slots are.
-//
-//quern:unchecked
-func (c *Context) memory() []uint64 {
-	if c.To.Kind == HostBox {
-		return c.Host
-	}
-	return c.Post
 }
 
 // head writes the header of a message that the actor sends.
@@ -126,8 +117,7 @@ func wake(c *Context) {
 	// Either the receiver sees the message in its last look, or the sender sees that
 	// it has left.
 	kernel.Fence(kernel.SystemScope)
-	box := int(c.To.Box)
-	b := c.Post[box*BoxWords : (box+1)*BoxWords]
+	b := c.To.Words
 	if kernel.LoadRelaxed(&b[BoxAsleep]) != 0 {
 		kernel.StoreRelaxed(&c.Host[b[BoxBell]], 1, kernel.SystemScope)
 		kernel.StoreRelaxed(&c.Host[AnyBell], 1, kernel.SystemScope)

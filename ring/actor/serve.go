@@ -22,6 +22,14 @@ const (
 	later       = 64
 )
 
+// While messages come faster than they are handled, the loop does not wait for the
+// host's command, and what other sources have, in each look: it leaves out so many of
+// these looks at most, and none if the messages of the last took longer, in cycles.
+const (
+	mostHurries = 3
+	briefly     = 1 << 15
+)
+
 // agedAfter is the number of turns with messages between readings of the timer.
 const agedAfter = 64
 
@@ -42,6 +50,7 @@ type Status struct {
 	Missing [3]uint32 // slot of the first message that has not arrived
 	Dated   [3]uint32 // 1: some message has a deadline
 	Leave   [3]uint32 // why the first thread wants to leave, 0 if it does not
+	Brief   [3]uint32 // 1: the last messages took little time
 	Asked   [3]uint32 // the host's command
 	Hint    [3]uint32 // the host's count of messages of side levels
 	Higher  [3]uint32 // rank of the highest source above with a message, plus 1
@@ -194,6 +203,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	nears, busy, patience := uint32(0), uint32(0), int64(settles)
 	served, again := false, false        // by the last look
 	fetched := false                     // the messages of the next look are on their way
+	took, brief := int64(0), false       // cycles that the last messages took, and whether those before took little
+	hurries := uint32(0)                 // looks since one at everything
 	need, streak := uint32(1), uint32(0) // looks with a message after which the loop looks for several, and so many so far
 	for leaving == 0 {
 		if to != 0 {
@@ -223,6 +234,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		fresh, dated := uint32(0), false
 		if granted == 0 {
 			far := source != Post || s.Leaves != 0 || nears >= near
+			if fetched && brief && hurries < mostHurries {
+				far = false
+				hurries++
+			}
 			tries := uint32(1)
 			switch {
 			case s.Leaves != 0:
@@ -310,7 +325,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 			nears += tries
 			if far {
-				nears = 0
+				nears, hurries = 0, 0
 			}
 			idle += tries
 			fresh = 1
@@ -325,7 +340,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					after = 0
 				}
 				if first {
-					sh.Leave[look] = leave
+					sh.Leave[look], sh.Brief[look] = leave, 0
+					if took < briefly {
+						sh.Brief[look] = 1
+					}
 					sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
 					sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
 				}
@@ -349,7 +367,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
 					to = rank(MiddleLevel) + 1
 				}
-				dated = sh.Dated[look] != 0
+				dated, brief = sh.Dated[look] != 0, sh.Brief[look] != 0
 				why := sh.Leave[look]
 				switch {
 				case sh.Asked[look] != 0:
@@ -519,7 +537,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 			if unsettled {
 				calls++
-				took, waited := uint32(ended-begin), uint32(begin-arrived)
+				cycles, waited := uint32(ended-begin), uint32(begin-arrived)
 				begin = ended
 				reply := at + s.OutAt - OutHeader
 				tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
@@ -551,7 +569,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 						case w >= OutHeader:
 							v = words[reply+w]
 						case w == Cycles:
-							v = took
+							v = cycles
 						case w == Waited:
 							v = waited
 						}
@@ -578,6 +596,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				break
 			}
 		}
+		took = begin - arrived
 		if source == Post {
 			mailNext = next
 		}
