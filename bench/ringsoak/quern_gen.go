@@ -67,8 +67,8 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -84,7 +84,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostTallyActor,
 })
 
@@ -209,14 +209,14 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, answer]](r, 1)
 	var in2 *message
 	var out2 *answer
-	var t115 *book
-	var t215 *message
-	var t38 *answer
+	var t113 *book
+	var t213 *message
+	var t36 *answer
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -319,13 +319,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t215, t115, t38, sh)
+						quernRow5TallyActor(r, t213, t113, t36, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -344,7 +344,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -439,86 +439,82 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -530,17 +526,17 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -549,14 +545,14 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -568,70 +564,59 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -678,24 +663,24 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -728,8 +713,8 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -743,37 +728,37 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -837,54 +822,54 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t215 *message, t115 *book, t38 *answer, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t213 *message, t113 *book, t36 *answer, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line tally.go:59
 		for i2 := threadX; i2 < 10; i2 += 32 {
-			t116 := t215.Value
+			t114 := t213.Value
 //line tally.go:60
-			result010 := body(t116)
+			result09 := body(t114)
 //line tally.go:60
-			if t215.Body[i2] != result010+uint32(i2) {
+			if t213.Body[i2] != result09+uint32(i2) {
 				host2.Fail(r, "the message is damaged")
 			}
 		}
-		if t215.Kind == 2 {
+		if t213.Kind == 2 {
 			host2.Fail(r, "asked to")
 		}
-		var result011 kernel.Action
+		var result010 kernel.Action
 //line tally.go:67
 		if threadX != 0 {
-			result011 = 0
+			result010 = 0
 		} else {
-			again := t215.Way == 0 && t215.Kind != 3 && t215.Serial <= t115.Last[t215.Feeder]
-			if t215.Kind != 3 && !again {
-				t115.ledger.Count++
-				t115.ledger.Sum += t215.Value
-				if t215.Way == 0 {
-					t115.Last[t215.Feeder] = t215.Serial
+			again := t213.Way == 0 && t213.Kind != 3 && t213.Serial <= t113.Last[t213.Feeder]
+			if t213.Kind != 3 && !again {
+				t113.ledger.Count++
+				t113.ledger.Sum += t213.Value
+				if t213.Way == 0 {
+					t113.Last[t213.Feeder] = t213.Serial
 				}
 			}
-			t39 := t38
-			t46 := t38
+			t37 := t36
+			t46 := t36
 //line tally.go:78
-			t55 := ^t215.Value
+			t56 := ^t213.Value
 //line tally.go:78
-			t66 := t115.ledger
+			t67 := t113.ledger
 //line tally.go:78
-			t39.Value = t55
+			t37.Value = t56
 //line tally.go:78
-			t46.ledger = t66
-			if t215.Kind == 1 {
-				result011 = 0
+			t46.ledger = t67
+			if t213.Kind == 1 {
+				result010 = 0
 			} else {
-				result011 = 1
+				result010 = 1
 			}
 		}
 //line quern_gen.go:12
-		result2 := result011
+		result2 := result010
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -894,7 +879,7 @@ func quernRow5TallyActor(r *host2.Run, t215 *message, t115 *book, t38 *answer, s
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -918,39 +903,39 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result012 uint32
+				t214 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result012 = 0
+					if t214 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result012 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result011 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t216-1)*shape.SideSlots
+					result011 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result013 uint32
+				t57 := source3
+				var result012 uint32
 //line look.go:43
-				if t56 == 4 {
-					result013 = shape.Slots
+				if t57 == 4 {
+					result012 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -970,7 +955,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result014 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -979,216 +964,201 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t117 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t217) {
-//line send.go:30
-							t118 := int(t117) * 16
-							t218 := (int(t117) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t118:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t115 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t116:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t310 := t49
+						t38 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t310.To.Box)
-							t119 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t310.Post[t119:t219]; ; {
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-									t311 := t310
-									t47 := b5
+							for b6 := t38.To.Words; ; {
+								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+									t117 := t38
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t311.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t117.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t311.To.Owner != t311.To.Actor {
-										room8 = 2
+									t117.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t117.To.Owner != t117.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t311
-										t312 := t311
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t57 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t57
-//line send.go:87
-										t312.To.Head = t77
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
-//line send.go:89
-											t311.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t311.To.Head)
+										t217 := t117
+										t39 := t117
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t58 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t58
+//line send.go:88
+										t39.To.Head = t78
+										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+//line send.go:90
+											t117.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t117.To.Head)
 										}
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-											room8 = 1
+										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t310.To.Tail {
-									t86 := t310
-									t98 := t310
-									t107 := tail2 + 1
-									t1110 := owner2
+								if tail2 == t38.To.Tail {
+									t59 := t38
+									t68 := t38
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t59.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t1110
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t68.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t310.To.Tail = tail2
+								t38.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t67 := int(t50[13])
+						if room8 == 1 {
+							t69 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t67:t78]
+							saved3 := t49.Post[t69:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result015 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result015
+							saved3[len(t532)] = result014
 							t50[12] = i3 + 1
-							result014 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1111 := ticket4
-							var result016 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result016 = t99.Host
-							} else {
-								result016 = t99.Post
-							}
+							t106 := t532
+							t118 := ticket4
 //line alone.go:229
-							t221 := result016
-							t313 := t1111
-//line send.go:46
+							t119 := t99.To.Memory
+							t218 := t118
+//line send.go:47
 							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t314 := t99.To.Slots
-							t410 := t313
-//line send.go:50
-							result017 := int(t120 + uint64(t410&(t314-1))*t223)
-//line send.go:46
-							result018 := result017
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t310 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result015 := int(t120 + uint64(t47&(t310-1))*t219)
+//line send.go:47
+							result016 := result015
 //line alone.go:229
-							t58 := result018
-							t68 := uint64(t1111+1) << 32
-							memory2 := t221
-							slot4 := t58
-							tag3 := t68
+							t410 := result016
+							t510 := uint64(t118+1) << 32
+							memory4 := t119
+							slot4 := t410
+							tag3 := t510
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t610 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t121 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t121:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t610.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t610.Words[t610.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t610.Words[t610.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1112 := t99
-//line send.go:123
-							if !(t1112.Wakes == 0 || t1112.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1112.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1112.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1112.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1112.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result014 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result014
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
 				t582 := begin - born
-				t59 := command
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -1197,7 +1167,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1221,24 +1191,24 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t69 := level2
-								var result019 uint32
+								t611 := level2
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
-									if t69 == 4 {
-										result019 = 0
+									if t611 == 4 {
+										result017 = 0
 										break
 //line look.go:35
-									} else if t69 < 4 {
-										result019 = shape.Slots + t69*shape.SideSlots
+									} else if t611 < 4 {
+										result017 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t69-1)*shape.SideSlots
+									result017 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1271,8 +1241,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1286,37 +1256,37 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result020 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result020 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result020 = shape.Slots + t163*shape.SideSlots
+										result018 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t163-1)*shape.SideSlots
+									result018 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result021 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result021 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result021 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])

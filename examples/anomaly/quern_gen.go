@@ -39,8 +39,8 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -59,7 +59,7 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostWatchActor,
 })
 
@@ -151,14 +151,14 @@ func quernHostWatchActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[reading, finding]](r, 1)
 	var in2 *reading
 	var out2 *finding
-	var t115 *detector
-	var t215 *reading
-	var t38 *finding
+	var t113 *detector
+	var t213 *reading
+	var t36 *finding
 	var forwards bool
 	var stops bool
 	var last bool
 	t98 := shape.OutAt
-	t107 := shape.OutAt + shape.Out - 3
+	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
@@ -261,13 +261,13 @@ func quernHostWatchActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5WatchActor(r, t38, t215, t115, sh)
+						quernRow5WatchActor(r, t36, t213, t113, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -286,7 +286,7 @@ func quernHostWatchActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t107, cursor, forwards, t51, t522, last, command, in, mail, t234, t254, t264)
+					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t106, cursor, forwards, t51, t522, last, command, in, mail, t234, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -381,86 +381,82 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -472,17 +468,17 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -491,14 +487,14 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -510,70 +506,59 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -620,24 +605,24 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -670,8 +655,8 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -685,37 +670,37 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -779,93 +764,93 @@ func quernRow4WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 }
 
 //go:noinline
-func quernRow5WatchActor(r *host2.Run, t38 *finding, t215 *reading, t115 *detector, sh *actor.Status) {
+func quernRow5WatchActor(r *host2.Run, t36 *finding, t213 *reading, t113 *detector, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result010 kernel.Action
+		var result09 kernel.Action
 //line detector.go:74
 		if threadX != 0 {
-			result010 = 0
+			result09 = 0
 		} else {
-			t116 := t38
-			t216 := t38
-			t39 := t38
-			t46 := t38
-			t55 := t38
+			t114 := t36
+			t214 := t36
+			t37 := t36
+			t46 := t36
+			t56 := t36
 //line detector.go:77
-			t66 := t215.Kind
+			t67 := t213.Kind
 //line detector.go:77
-			t76 := t115.Sensor
+			t77 := t113.Sensor
 //line detector.go:77
-			t85 := t215.Number
+			t85 := t213.Number
 //line detector.go:77
-			t97 := t215.Sent
+			t97 := t213.Sent
 //line detector.go:77
-			t106 := t215.Value
+			t105 := t213.Value
 //line detector.go:77
-			t116.Kind = t66
+			t114.Kind = t67
 //line detector.go:77
-			t216.Sensor = t76
+			t214.Sensor = t77
 //line detector.go:77
-			t39.Number = t85
+			t37.Number = t85
 //line detector.go:77
 			t46.Sent = t97
 //line detector.go:77
-			t55.Value = t106
-			if t215.Kind == 1 {
-				t117 := t38
-				t124 := t38
+			t56.Value = t105
+			if t213.Kind == 1 {
+				t115 := t36
+				t123 := t36
 //line detector.go:79
-				t133 := t115.Seen
+				t133 := t113.Seen
 //line detector.go:79
-				t143 := t115.Strange
+				t143 := t113.Strange
 //line detector.go:79
-				t117.Seen = t133
+				t115.Seen = t133
 //line detector.go:79
-				t124.Strange = t143
-				result010 = 1
+				t123.Strange = t143
+				result09 = 1
 			} else {
-				t152 := t215.Value
+				t152 := t213.Value
 //line detector.go:82
-				want, score := t115.judge(t152)
+				want, score := t113.judge(t152)
 				want2 := want
 				score2 := score
 //line detector.go:83
-				strange := !(score2 <= t115.Threshold)
+				strange := !(score2 <= t113.Threshold)
 				if strange {
-					t115.Strange++
-					t182 := t38
-					t193 := t38
+					t113.Strange++
+					t182 := t36
+					t193 := t36
 					t202 := want2
-					t217 := score2
+					t215 := score2
 //line detector.go:86
 					t182.Want = t202
 //line detector.go:86
-					t193.Score = t217
+					t193.Score = t215
 				}
-				t223 := t215.Value - want2
+				t223 := t213.Value - want2
 //line detector.go:88
-				t115.learn(t223)
-				t233 := t38
-				t242 := t38
+				t113.learn(t223)
+				t233 := t36
+				t242 := t36
 //line detector.go:89
-				t253 := t115.Seen
+				t253 := t113.Seen
 //line detector.go:89
-				t263 := t115.Strange
+				t263 := t113.Strange
 //line detector.go:89
 				t233.Seen = t253
 //line detector.go:89
 				t242.Strange = t263
 				if strange {
-					result010 = 1
+					result09 = 1
 				} else {
-					result010 = 0
+					result09 = 0
 				}
 			}
 		}
 //line quern_gen.go:12
-		result2 := result010
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -875,7 +860,7 @@ func quernRow5WatchActor(r *host2.Run, t38 *finding, t215 *reading, t115 *detect
 }
 
 //go:noinline
-func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t107 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -899,39 +884,39 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t218 := source3
-				var result011 uint32
+				t216 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t218 == 4 {
-						result011 = 0
+					if t216 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t218 < 4 {
-						result011 = shape.Slots + t218*shape.SideSlots
+					} else if t216 < 4 {
+						result010 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t218-1)*shape.SideSlots
+					result010 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result012 uint32
+				t57 := source3
+				var result011 uint32
 //line look.go:43
-				if t56 == 4 {
-					result012 = shape.Slots
+				if t57 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t77 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t78 := at3
 				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t86]
+				slot3 := t422[t78:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t98:t107]
+				reply2 := words[t98:t106]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -951,7 +936,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -960,216 +945,201 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t118 := uint32(to2)
-						t219 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t118 && t49.To.Actor == t219) {
-//line send.go:30
-							t119 := int(t118) * 16
-							t220 := (int(t118) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t119:t220]
-							loaded15 := host2.Load64(r, &b4[0])
+						t116 := uint32(to2)
+						t217 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t117 := int(t116) * 16
+							t218 := (int(t116) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t118, Actor: t219, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t117:t218]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t310 := t49
+						t38 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t310.To.Box)
-							t120 := box4 * 16
-							t221 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t310.Post[t120:t221]; ; {
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-									t311 := t310
-									t47 := b5
+							for b6 := t38.To.Words; ; {
+								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+									t118 := t38
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t311.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t118.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t311.To.Owner != t311.To.Actor {
-										room8 = 2
+									t118.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t118.To.Owner != t118.To.Actor {
+										room6 = 2
 									} else {
-										t224 := t311
-										t312 := t311
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t57 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t78 := loaded20
-//line send.go:87
-										t224.To.Tail = t57
-//line send.go:87
-										t312.To.Head = t78
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
-//line send.go:89
-											t311.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t311.To.Head)
+										t219 := t118
+										t39 := t118
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t58 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t79 := loaded20
+//line send.go:88
+										t219.To.Tail = t58
+//line send.go:88
+										t39.To.Head = t79
+										if uint32(t118.To.Tail)-uint32(t118.To.Head) >= t118.To.Slots && t118.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t118.Host[b7[15]+1])
+//line send.go:90
+											t118.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t118.To.Head)
 										}
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-											room8 = 1
+										if uint32(t118.To.Tail)-uint32(t118.To.Head) >= t118.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t310.To.Tail {
-									t87 := t310
-									t99 := t310
-									t108 := tail2 + 1
-									t1110 := owner2
+								if tail2 == t38.To.Tail {
+									t59 := t38
+									t68 := t38
+									t710 := tail2 + 1
+									t87 := owner2
 //line send.go:72
-									t87.To.Tail = t108
+									t59.To.Tail = t710
 //line send.go:72
-									t99.To.Owner = t1110
-									t125 := uint32(tail2)
-									ticket3 = t125
-									room7 = 0
+									t68.To.Owner = t87
+									t99 := uint32(tail2)
+									ticket3 = t99
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t310.To.Tail = tail2
+								t38.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t67 := int(t50[13])
+						if room8 == 1 {
+							t69 := int(t50[13])
 //line alone.go:197
-							t79 := int(t50[13]) + len(t532) + 1
+							t711 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t67:t79]
+							saved3 := t49.Post[t69:t711]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t910 := t49
-							t109 := t532
-							t1111 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t910.To.Kind == 1 {
-								result015 = t910.Host
-							} else {
-								result015 = t910.Post
-							}
+							t107 := t532
+							t119 := ticket4
 //line alone.go:229
-							t225 := result015
-							t313 := t1111
-//line send.go:46
+							t120 := t910.To.Memory
+							t220 := t119
+//line send.go:47
 							t121 := t910.To.Ring
-//line send.go:46
-							t226 := t910.To.Step
-//line send.go:46
-							t314 := t910.To.Slots
-							t410 := t313
-//line send.go:50
-							result016 := int(t121 + uint64(t410&(t314-1))*t226)
-//line send.go:46
-							result017 := result016
+//line send.go:47
+							t221 := t910.To.Step
+//line send.go:47
+							t310 := t910.To.Slots
+							t47 := t220
+//line send.go:51
+							result014 := int(t121 + uint64(t47&(t310-1))*t221)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t58 := result017
-							t68 := uint64(t1111+1) << 32
-							memory2 := t225
-							slot4 := t58
-							tag3 := t68
+							t410 := result015
+							t510 := uint64(t119+1) << 32
+							memory4 := t120
+							slot4 := t410
+							tag3 := t510
 //line alone.go:230
-							t710 := t910
-							t88 := memory2
-							t911 := slot4
-							t1010 := tag3
-//line send.go:112
-							t126 := t911
-							t227 := t911 + 4
-//line send.go:112
-							h2 := t88[t126:t227]
-							kernel.StoreRelaxed(&h2[0], t1010|uint64(t710.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t1010)
-							kernel.StoreRelaxed(&h2[2], t1010|uint64(t710.Words[t710.At+2]))
-							kernel.StoreRelaxed(&h2[3], t1010|uint64(t710.Words[t710.At+3]))
+							t610 := t910
+							t712 := memory4
+							t88 := slot4
+							t911 := tag3
+//line send.go:103
+							t124 := t88
+							t224 := t88 + 4
+//line send.go:103
+							h2 := t712[t124:t224]
+							kernel.StoreRelaxed(&h2[0], t911|uint64(t610.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t911)
+							kernel.StoreRelaxed(&h2[2], t911|uint64(t610.Words[t610.At+2]))
+							kernel.StoreRelaxed(&h2[3], t911|uint64(t610.Words[t610.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t109); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t109[w8]))
+							for w8 := 0; w8 < len(t107); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t107[w8]))
 							}
-							t1112 := t910
-//line send.go:123
-							if !(t1112.Wakes == 0 || t1112.To.Kind == 1) {
-//line send.go:128
+							t108 := t910
+//line send.go:114
+							if !(t108.Wakes == 0 || t108.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1112.To.Box)
-								t127 := box5 * 16
-								t228 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1112.Post[t127:t228]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t108.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1112.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1112.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t108.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t108.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
 				t582 := begin - born
-				t59 := command
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -1178,7 +1148,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1202,24 +1172,24 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t69 := level2
-								var result018 uint32
+								t611 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t69 == 4 {
-										result018 = 0
+									if t611 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t69 < 4 {
-										result018 = shape.Slots + t69*shape.SideSlots
+									} else if t611 < 4 {
+										result016 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t69-1)*shape.SideSlots
+									result016 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1252,8 +1222,8 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t128 := t622
-							ring2 := t128
+							t125 := t622
+							ring2 := t125
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1267,37 +1237,37 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t194 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t229 := at5 + shape.In
+							t225 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t229]
+							slot5 := ring2[t2110:t225]
 							cell2 := words[:t234]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])

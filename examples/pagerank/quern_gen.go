@@ -39,8 +39,8 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -69,7 +69,7 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostRankActor,
 })
 
@@ -193,19 +193,19 @@ func quernHostRankActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, ranks]](r, 1)
 	var in2 *message
 	var out2 *ranks
-	var t215 *part
-	var t38 *message
+	var t213 *part
+	var t36 *message
 	var t46 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
-	var t39 uint32
-	var result010 kernel.Action
+	var t37 uint32
+	var result09 kernel.Action
 	var i2 int
 	var t163 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t310 uint32
+	var t38 uint32
 	var t48 uint32
-	var t56 int64
+	var t57 int64
 	var mark uint32
 	var number2 uint32
 	var refused int64
@@ -215,12 +215,12 @@ func quernHostRankActor(r *host2.Run) {
 	var side2 uint32
 	var complete bool
 	var t174 *part
-	var t147 uint32
-	var t236 uint32
+	var t138 uint32
+	var t228 uint32
 	var side3 uint32
 	var step uint32
-	var t320 int64
-	var t413 int64
+	var t316 int64
+	var t411 int64
 	var dangling int64
 	var change int64
 	var result2 kernel.Action
@@ -228,11 +228,11 @@ func quernHostRankActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t912 := shape.OutAt
-	t1013 := shape.OutAt + shape.Out - 3
+	t914 := shape.OutAt
+	t1010 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t2310 := shape.Stride
+	t238 := shape.Stride
 	t254 := shape.OutAt
 	t264 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -333,8 +333,8 @@ func quernHostRankActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = state
-				t38 = in2
+				t213 = state
+				t36 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -346,17 +346,17 @@ func quernHostRankActor(r *host2.Run) {
 				default:
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t38.Step & 1
+					side = t36.Step & 1
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t39 = t38.Kind
-					if t39 == 4 {
+					t37 = t36.Kind
+					if t37 == 4 {
 //line rank.go:114
-						result010 = 1
+						result09 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t38, t215, t46)
+								quernRow6RankActor(r, t36, t213, t46)
 							}
 						}
 						break
@@ -364,14 +364,14 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t39, t38, t215, side)
+								quernRow7RankActor(r, t37, t36, t213, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t38, t215, side)
+							quernRow8RankActor(r, t36, t213, side)
 						}
 					}
 //line rank.go:135
@@ -379,10 +379,10 @@ func quernHostRankActor(r *host2.Run) {
 					for ; i2 < 2; i2++ {
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:136
-						if t215.Running == 0 {
+						if t213.Running == 0 {
 							break
 						}
-						t163 = t215
+						t163 = t213
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first4 := (threadZ*1 + threadY) * 32
@@ -391,16 +391,16 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t310 = t163.Step + 1
+						t38 = t163.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
 						t48 = t163.Chunks + t163.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t56 = t163.Refused
-						mark = t310
+						t57 = t163.Refused
+						mark = t38
 						number2 = t48
-						refused = t56
+						refused = t57
 //line rank.go:156
 						i3 = 0
 						for ; i3 < 4; i3++ {
@@ -434,31 +434,31 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:140
-						side2 = t215.Step & 1
+						side2 = t213.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:141
-						complete = t215.First == t215.Chunks+t215.Parts && t215.Arrived[side2] == t215.Expected
+						complete = t213.First == t213.Chunks+t213.Parts && t213.Arrived[side2] == t213.Expected
 //line rank.go:143
 						if !complete {
 							break
 						}
-						t174 = t215
+						t174 = t213
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t147 = t174.Step & 1
+						t138 = t174.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t236 = t174.Step
-						side3 = t147
-						step = t236
+						t228 = t174.Step
+						side3 = t138
+						step = t228
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t320 = t174.AllDangling[side3]
+						t316 = t174.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t413 = t174.AllChange[side3]
-						dangling = t320
-						change = t413
+						t411 = t174.AllChange[side3]
+						dangling = t316
+						change = t411
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -479,10 +479,10 @@ func quernHostRankActor(r *host2.Run) {
 						}
 					}
 //line rank.go:148
-					result010 = 0
+					result09 = 0
 				}
 //line quern_gen.go:13
-				result2 = result010
+				result2 = result09
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -507,7 +507,7 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t912, t1013, cursor, forwards, t51, t522, last, command, in, mail, t2310, t254, t264)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t914, t1010, cursor, forwards, t51, t522, last, command, in, mail, t238, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -602,86 +602,82 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -693,17 +689,17 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -712,14 +708,14 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -731,70 +727,59 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -841,24 +826,24 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -891,8 +876,8 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -906,37 +891,37 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1012,47 +997,47 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
-		t1Row[threadX] = t115
+		t113 := c2
+		t1Row[threadX] = t113
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t38 *message, t215 *part, t46 *ranks) {
+func quernRow6RankActor(r *host2.Run, t36 *message, t213 *part, t46 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := uint32(threadX)
-		t216 := threadX == 0
+		t114 := uint32(threadX)
+		t214 := threadX == 0
 //line rank.go:108
-		v2 := t38.From + t116
+		v2 := t36.From + t114
 //line rank.go:108
-		if t116 < 8 && v2 < t215.Vertices {
-			t46.Rank[t116] = t215.Rank[v2]
+		if t114 < 8 && v2 < t213.Vertices {
+			t46.Rank[t114] = t213.Rank[v2]
 		}
-		if t216 {
+		if t214 {
 			t47 := t46
-			t55 := t46
-			t66 := t46
-			t76 := t46
+			t56 := t46
+			t67 := t46
+			t77 := t46
 			t85 := t46
 //line rank.go:112
-			t97 := t215.Converged
+			t97 := t213.Converged
 //line rank.go:112
-			t106 := t215.Step
+			t105 := t213.Step
 //line rank.go:112
-			t117 := t215.Sent
+			t115 := t213.Sent
 //line rank.go:112
-			t124 := t215.Refused
+			t123 := t213.Refused
 //line rank.go:112
-			t133 := t215.LastChange
+			t133 := t213.LastChange
 //line rank.go:112
 			t47.Converged = t97
 //line rank.go:112
-			t55.Step = t106
+			t56.Step = t105
 //line rank.go:112
-			t66.Sent = t117
+			t67.Sent = t115
 //line rank.go:112
-			t76.Refused = t124
+			t77.Refused = t123
 //line rank.go:112
 			t85.Change = t133
 		}
@@ -1060,37 +1045,37 @@ func quernRow6RankActor(r *host2.Run, t38 *message, t215 *part, t46 *ranks) {
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t39 uint32, t38 *message, t215 *part, side uint32) {
+func quernRow7RankActor(r *host2.Run, t37 uint32, t36 *message, t213 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t116 := uint32(threadX)
+		t114 := uint32(threadX)
 //line rank.go:115
-		if t39 == 0 {
-			if t116 < t38.Count {
-				atomic.AddInt64(&t215.Next[side][t38.Target[t116]], t38.Value[t116])
+		if t37 == 0 {
+			if t114 < t36.Count {
+				atomic.AddInt64(&t213.Next[side][t36.Target[t114]], t36.Value[t114])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t38 *message, t215 *part, side uint32) {
+func quernRow8RankActor(r *host2.Run, t36 *message, t213 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t216 := threadX == 0
+		t214 := threadX == 0
 //line rank.go:120
-		if t216 {
-			t143 := t38.Kind
+		if t214 {
+			t143 := t36.Kind
 			if t143 == 0 {
-				t215.Arrived[side]++
+				t213.Arrived[side]++
 			} else if t143 == 1 {
-				t215.Arrived[side]++
-				t215.AllDangling[side] += t38.Value[0]
-				t215.AllChange[side] += t38.Value[1]
+				t213.Arrived[side]++
+				t213.AllDangling[side] += t36.Value[0]
+				t213.AllChange[side] += t36.Value[1]
 			} else if t143 == 2 {
-				t215.Ticking = 0
+				t213.Ticking = 0
 			} else if t143 == 3 {
-				t215.Running = 1
+				t213.Running = 1
 			}
 		}
 	}
@@ -1101,9 +1086,9 @@ func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t115 := t1Row[threadX]
+		t113 := t1Row[threadX]
 //line rank.go:139
-		t152 := t115
+		t152 := t113
 		t15Row[threadX] = t152
 	}
 }
@@ -1114,19 +1099,19 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
-		t118 := uint32(threadX)
+		t116 := uint32(threadX)
 //line rank.go:162
-		i4 := t163.First + t118
+		i4 := t163.First + t116
 		if i4 < number2 && t163.Done[i4] != mark {
 			m := message{Step: t163.Step}
 			to2 := i4 - t163.Chunks
 			if i4 < t163.Chunks {
-				t67 := t163
-				t77 := i4
+				t68 := t163
+				t78 := i4
 //line rank.go:167
-				_ = t67.Chunk[t77]
+				_ = t68.Chunk[t78]
 //line rank.go:167
-				edges := &t67.Chunk[t77]
+				edges := &t68.Chunk[t78]
 				to2 = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
@@ -1139,21 +1124,21 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 //line rank.go:173
 						_ = m.Target[t98]
 //line rank.go:173
-						t107 := t163.Rank[v3] / int64(t163.Degree[v3])
+						t106 := t163.Rank[v3] / int64(t163.Degree[v3])
 //line rank.go:173
-						t119 := edges.Target[k]
+						t117 := edges.Target[k]
 //line rank.go:173
-						m.Value[t86] = t107
+						m.Value[t86] = t106
 //line rank.go:173
-						m.Target[t98] = t119
+						m.Target[t98] = t117
 					}
 				}
 			} else {
 				m.Kind = 1
-				t125 := t163.Dangling
+				t124 := t163.Dangling
 //line rank.go:178
 				t134 := t163.Change
-				m.Value[0] = t125
+				m.Value[0] = t124
 				m.Value[1] = t134
 			}
 //line rank.go:180
@@ -1163,217 +1148,201 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 //line rank.go:180
 			g := t163.Peers
 //line group.go:33
-			t311 := t164 < 0
-			if !t311 {
-				t120 := t153
+			t39 := t164 < 0
+			if !t39 {
+				t118 := t153
 //line group.go:33
-				result011 := g.Len(t120)
-				t311 = t164 >= result011
+				result010 := g.Len(t118)
+				t39 = t164 >= result010
 			}
-			if t311 {
+			if t39 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
 			loaded15 := host2.Load64(r, &t153.Post[int(uint32(t153.Post[g.Place]))+t164])
 			member := loaded15
 //line group.go:37
-			result012 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+			result011 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line rank.go:180
-			t182 := result012
+			t182 := result011
 			t193 := &m
-			var result013 bool
+			var result012 bool
 //line context.go:54
 			if t182.Mailbox == 0 {
-				result013 = false
+				result012 = false
 			} else {
-				t121 := t182.Mailbox
-				t217 := t182.Actor
-//line send.go:27
-				if !(t144.To.Box == t121 && t144.To.Actor == t217) {
-//line send.go:30
-					t126 := int(t121) * 16
-					t218 := (int(t121) + 1) * 16
-//line send.go:30
-					b4 := t144.Post[t126:t218]
-					loaded16 := host2.Load64(r, &b4[0])
+				t119 := t182.Mailbox
+				t215 := t182.Actor
+//line send.go:28
+				if !(t144.To.Box == t119 && t144.To.Actor == t215) {
 //line send.go:31
-					loaded17 := host2.Load64(r, &b4[8])
-					loaded18 := host2.Load64(r, &b4[10])
+					t120 := int(t119) * 16
+					t216 := (int(t119) + 1) * 16
 //line send.go:31
-					t144.To = actor.Target{Box: t121, Actor: t217, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
-//line send.go:33
-					room6 := len(t144.Post)
-					if t144.To.Kind == 1 {
-						room6 = len(t144.Host)
+					b5 := t144.Post[t120:t216]
+					memory3 := t144.Post
+					if b5[13] == 1 {
+						memory3 = t144.Host
 					}
+					loaded16 := host2.Load64(r, &b5[0])
+//line send.go:36
+					loaded17 := host2.Load64(r, &b5[8])
+					loaded18 := host2.Load64(r, &b5[10])
+//line send.go:36
+					t144.To = actor.Target{Box: t119, Actor: t215, Tail: loaded16, Head: loaded17, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded18)}
+//line send.go:38
 					end2 := t144.To.Ring + uint64(t144.To.Slots)*t144.To.Step
-//line send.go:37
-					if end2 > uint64(room6) || t144.To.Ring > end2 {
+//line send.go:38
+					if end2 > uint64(len(memory3)) || t144.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:58
-				t312 := t144
+				t310 := t144
 				var ticket3 uint32
-				var room7 uint32
+				var room5 uint32
 			block7:
 				switch {
 				default:
-//line send.go:58
-					box4 := int(t312.To.Box)
-					t127 := box4 * 16
-					t219 := (box4 + 1) * 16
 //line send.go:60
-					for b5 := t312.Post[t127:t219]; ; {
-						if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-							t313 := t312
-							t49 := b5
+					for b6 := t310.To.Words; ; {
+						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+							t121 := t310
 //line send.go:83
-							loaded19 := host2.Load64(r, &t49[10])
-//line send.go:83
-							t313.To.Owner = uint32(loaded19)
-							var room8 uint32
+							b7 := t121.To.Words
+							loaded19 := host2.Load64(r, &b7[10])
 //line send.go:84
-							if t313.To.Owner != t313.To.Actor {
-								room8 = 2
+							t121.To.Owner = uint32(loaded19)
+							var room6 uint32
+//line send.go:85
+							if t121.To.Owner != t121.To.Actor {
+								room6 = 2
 							} else {
-								t220 := t313
-								t314 := t313
-//line send.go:87
-								loaded20 := host2.Load64(r, &t49[0])
-								t57 := loaded20
-//line send.go:87
-								loaded21 := host2.Load64(r, &t49[8])
-								t78 := loaded21
-//line send.go:87
-								t220.To.Tail = t57
-//line send.go:87
-								t314.To.Head = t78
-								if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots && t313.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t313.Host[t49[15]+1])
-//line send.go:89
-									t313.To.Head = loaded22
-									kernel.StoreRelaxed(&t49[8], t313.To.Head)
+								t217 := t121
+								t311 := t121
+//line send.go:88
+								loaded20 := host2.Load64(r, &b7[0])
+								t58 := loaded20
+//line send.go:88
+								loaded21 := host2.Load64(r, &b7[8])
+								t79 := loaded21
+//line send.go:88
+								t217.To.Tail = t58
+//line send.go:88
+								t311.To.Head = t79
+								if uint32(t121.To.Tail)-uint32(t121.To.Head) >= t121.To.Slots && t121.To.Kind == 1 {
+									loaded22 := host2.Load64(r, &t121.Host[b7[15]+1])
+//line send.go:90
+									t121.To.Head = loaded22
+									kernel.StoreRelaxed(&b7[8], t121.To.Head)
 								}
-								if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots {
-									room8 = 1
+								if uint32(t121.To.Tail)-uint32(t121.To.Head) >= t121.To.Slots {
+									room6 = 1
 								} else {
-									room8 = 0
+									room6 = 0
 								}
 							}
 //line send.go:62
-							room9 := room8
-							if room9 != 0 {
+							room7 := room6
+							if room7 != 0 {
 //line send.go:63
-								atomic.AddUint64(&b5[1], 1)
+								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
-								room7 = room9
+								room5 = room7
 								break block7
 							}
 						}
 //line send.go:67
-						loaded23 := host2.Load64(r, &b5[10])
+						loaded23 := host2.Load64(r, &b6[10])
 						owner2 := uint32(loaded23)
 //line send.go:70
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t312.To.Tail, t312.To.Tail+1)
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 						tail2 := old2
 //line send.go:71
-						if tail2 == t312.To.Tail {
-							t87 := t312
-							t99 := t312
-							t108 := tail2 + 1
-							t1110 := owner2
+						if tail2 == t310.To.Tail {
+							t59 := t310
+							t69 := t310
+							t710 := tail2 + 1
+							t87 := owner2
 //line send.go:72
-							t87.To.Tail = t108
+							t59.To.Tail = t710
 //line send.go:72
-							t99.To.Owner = t1110
-							t128 := uint32(tail2)
-							ticket3 = t128
-							room7 = 0
+							t69.To.Owner = t87
+							t99 := uint32(tail2)
+							ticket3 = t99
+							room5 = 0
 							break block7
 						}
 //line send.go:75
-						t312.To.Tail = tail2
+						t310.To.Tail = tail2
 					}
 				}
 //line context.go:58
 				ticket4 := ticket3
-				room10 := room7
+				room8 := room5
 //line context.go:59
-				if room10 != 0 {
-					result013 = false
+				if room8 != 0 {
+					result012 = false
 				} else {
-					var result014 []uint64
-//line send.go:102
-					if t144.To.Kind == 1 {
-						result014 = t144.Host
-					} else {
-						result014 = t144.Post
-					}
+					t610 := t144.To.Memory
+					t711 := ticket4
+//line send.go:47
+					t125 := t144.To.Ring
+//line send.go:47
+					t218 := t144.To.Step
+//line send.go:47
+					t312 := t144.To.Slots
+					t49 := t711
+//line send.go:51
+					result013 := int(t125 + uint64(t49&(t312-1))*t218)
+//line send.go:47
+					result014 := result013
 //line context.go:62
-					t79 := result014
-					t88 := ticket4
-//line send.go:46
-					t129 := t144.To.Ring
-//line send.go:46
-					t221 := t144.To.Step
-//line send.go:46
-					t315 := t144.To.Slots
-					t410 := t88
-//line send.go:50
-					result015 := int(t129 + uint64(t410&(t315-1))*t221)
-//line send.go:46
-					result016 := result015
-//line context.go:62
-					t109 := result016
-					t1111 := uint64(ticket4+1) << 32
-					memory2 := t79
-					slot3 := t109
-					tag2 := t1111
+					t910 := result014
+					t107 := uint64(ticket4+1) << 32
+					memory4 := t610
+					slot3 := t910
+					tag2 := t107
 //line context.go:63
-					t1210 := t144
-					t135 := memory2
-					t145 := slot3
-					t154 := tag2
-//line send.go:112
-					t130 := t145
-					t223 := t145 + 4
-//line send.go:112
-					h2 := t135[t130:t223]
-					kernel.StoreRelaxed(&h2[0], t154|uint64(t1210.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t154)
-					kernel.StoreRelaxed(&h2[2], t154|uint64(t1210.Words[t1210.At+2]))
-					kernel.StoreRelaxed(&h2[3], t154|uint64(t1210.Words[t1210.At+3]))
+					t1110 := t144
+					t126 := memory4
+					t135 := slot3
+					t145 := tag2
+//line send.go:103
+					t127 := t135
+					t219 := t135 + 4
+//line send.go:103
+					h2 := t126[t127:t219]
+					kernel.StoreRelaxed(&h2[0], t145|uint64(t1110.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t145)
+					kernel.StoreRelaxed(&h2[2], t145|uint64(t1110.Words[t1110.At+2]))
+					kernel.StoreRelaxed(&h2[3], t145|uint64(t1110.Words[t1110.At+3]))
 //line context.go:64
-					t165 := memory2
-					t172 := slot3 + 4
-					t183 := tag2
-					t194 := t193
+					t154 := memory4
+					t165 := slot3 + 4
+					t172 := tag2
+					t183 := t193
 //line context.go:64
-					kernel.PutWords(t165, t172, t183, t194)
-					t202 := t144
-//line send.go:123
-					if !(t202.Wakes == 0 || t202.To.Kind == 1) {
-//line send.go:128
+					kernel.PutWords(t154, t165, t172, t183)
+					t194 := t144
+//line send.go:114
+					if !(t194.Wakes == 0 || t194.To.Kind == 1) {
+//line send.go:119
 						kernel.Fence()
-						box5 := int(t202.To.Box)
-						t131 := box5 * 16
-						t224 := (box5 + 1) * 16
-//line send.go:130
-						b6 := t202.Post[t131:t224]
-						loaded24 := host2.Load64(r, &b6[9])
+						b8 := t194.To.Words
+						loaded24 := host2.Load64(r, &b8[9])
 						if loaded24 != 0 {
-//line send.go:132
-							kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
-							kernel.StoreRelaxed(&t202.Host[0], 1)
+//line send.go:122
+							kernel.StoreRelaxed(&t194.Host[b8[15]], 1)
+							kernel.StoreRelaxed(&t194.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result013 = true
+					result012 = true
 				}
 			}
 //line rank.go:180
-			if result013 {
+			if result012 {
 				t163.Done[i4] = mark
 				atomic.AddInt64(&t163.Sent, 1)
 			} else {
@@ -1387,9 +1356,9 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 func quernRow11RankActor(r *host2.Run, t2110 uint32, t163 *part, number2, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t225 := threadX == 0
+		t220 := threadX == 0
 //line rank.go:188
-		if t225 {
+		if t220 {
 			for i5 := uint32(0); i5 < t2110; i5++ {
 				if t163.First < number2 && t163.Done[t163.First] == mark {
 					t163.First++
@@ -1405,209 +1374,193 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
-		t225 := threadX == 0
+		t220 := threadX == 0
 //line rank.go:197
-		if t225 && t163.First < number2 && t163.Ticking == 0 {
+		if t220 && t163.First < number2 && t163.Ticking == 0 {
 			m2 := message{Kind: 2}
-			t226 := t152
+			t223 := t152
 			t233 := t152
 //line rank.go:199
-			result017 := actor.Self[message](t233)
-			t253 := result017
+			result015 := actor.Self[message](t233)
+			t253 := result015
 			t263 := &m2
-			var result018 bool
+			var result016 bool
 //line context.go:54
 			if t253.Mailbox == 0 {
-				result018 = false
+				result016 = false
 			} else {
-				t136 := t253.Mailbox
-				t227 := t253.Actor
-//line send.go:27
-				if !(t226.To.Box == t136 && t226.To.Actor == t227) {
-//line send.go:30
-					t137 := int(t136) * 16
-					t228 := (int(t136) + 1) * 16
-//line send.go:30
-					b7 := t226.Post[t137:t228]
-					loaded25 := host2.Load64(r, &b7[0])
+				t128 := t253.Mailbox
+				t221 := t253.Actor
+//line send.go:28
+				if !(t223.To.Box == t128 && t223.To.Actor == t221) {
 //line send.go:31
-					loaded26 := host2.Load64(r, &b7[8])
-					loaded27 := host2.Load64(r, &b7[10])
+					t129 := int(t128) * 16
+					t224 := (int(t128) + 1) * 16
 //line send.go:31
-					t226.To = actor.Target{Box: t136, Actor: t227, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
-//line send.go:33
-					room11 := len(t226.Post)
-					if t226.To.Kind == 1 {
-						room11 = len(t226.Host)
+					b9 := t223.Post[t129:t224]
+					memory5 := t223.Post
+					if b9[13] == 1 {
+						memory5 = t223.Host
 					}
-					end3 := t226.To.Ring + uint64(t226.To.Slots)*t226.To.Step
-//line send.go:37
-					if end3 > uint64(room11) || t226.To.Ring > end3 {
+					loaded25 := host2.Load64(r, &b9[0])
+//line send.go:36
+					loaded26 := host2.Load64(r, &b9[8])
+					loaded27 := host2.Load64(r, &b9[10])
+//line send.go:36
+					t223.To = actor.Target{Box: t128, Actor: t221, Tail: loaded25, Head: loaded26, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded27)}
+//line send.go:38
+					end3 := t223.To.Ring + uint64(t223.To.Slots)*t223.To.Step
+//line send.go:38
+					if end3 > uint64(len(memory5)) || t223.To.Ring > end3 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:58
-				t316 := t226
+				t313 := t223
 				var ticket5 uint32
-				var room12 uint32
+				var room9 uint32
 			block8:
 				switch {
 				default:
-//line send.go:58
-					box6 := int(t316.To.Box)
-					t138 := box6 * 16
-					t229 := (box6 + 1) * 16
 //line send.go:60
-					for b8 := t316.Post[t138:t229]; ; {
-						if t316.To.Owner != t316.To.Actor || uint32(t316.To.Tail)-uint32(t316.To.Head) >= t316.To.Slots {
-							t317 := t316
-							t411 := b8
+					for b10 := t313.To.Words; ; {
+						if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots {
+							t130 := t313
 //line send.go:83
-							loaded28 := host2.Load64(r, &t411[10])
-//line send.go:83
-							t317.To.Owner = uint32(loaded28)
-							var room13 uint32
+							b11 := t130.To.Words
+							loaded28 := host2.Load64(r, &b11[10])
 //line send.go:84
-							if t317.To.Owner != t317.To.Actor {
-								room13 = 2
+							t130.To.Owner = uint32(loaded28)
+							var room10 uint32
+//line send.go:85
+							if t130.To.Owner != t130.To.Actor {
+								room10 = 2
 							} else {
-								t230 := t317
-								t318 := t317
-//line send.go:87
-								loaded29 := host2.Load64(r, &t411[0])
-								t58 := loaded29
-//line send.go:87
-								loaded30 := host2.Load64(r, &t411[8])
-								t710 := loaded30
-//line send.go:87
-								t230.To.Tail = t58
-//line send.go:87
-								t318.To.Head = t710
-								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots && t317.To.Kind == 1 {
-									loaded31 := host2.Load64(r, &t317.Host[t411[15]+1])
-//line send.go:89
-									t317.To.Head = loaded31
-									kernel.StoreRelaxed(&t411[8], t317.To.Head)
+								t225 := t130
+								t314 := t130
+//line send.go:88
+								loaded29 := host2.Load64(r, &b11[0])
+								t510 := loaded29
+//line send.go:88
+								loaded30 := host2.Load64(r, &b11[8])
+								t712 := loaded30
+//line send.go:88
+								t225.To.Tail = t510
+//line send.go:88
+								t314.To.Head = t712
+								if uint32(t130.To.Tail)-uint32(t130.To.Head) >= t130.To.Slots && t130.To.Kind == 1 {
+									loaded31 := host2.Load64(r, &t130.Host[b11[15]+1])
+//line send.go:90
+									t130.To.Head = loaded31
+									kernel.StoreRelaxed(&b11[8], t130.To.Head)
 								}
-								if uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
-									room13 = 1
+								if uint32(t130.To.Tail)-uint32(t130.To.Head) >= t130.To.Slots {
+									room10 = 1
 								} else {
-									room13 = 0
+									room10 = 0
 								}
 							}
 //line send.go:62
-							room14 := room13
-							if room14 != 0 {
+							room11 := room10
+							if room11 != 0 {
 //line send.go:63
-								atomic.AddUint64(&b8[1], 1)
+								atomic.AddUint64(&b10[1], 1)
 								ticket5 = 0
-								room12 = room14
+								room9 = room11
 								break block8
 							}
 						}
 //line send.go:67
-						loaded32 := host2.Load64(r, &b8[10])
+						loaded32 := host2.Load64(r, &b10[10])
 						owner3 := uint32(loaded32)
 //line send.go:70
-						old3 := kernel.AtomicCompareAndSwap(&b8[0], t316.To.Tail, t316.To.Tail+1)
+						old3 := kernel.AtomicCompareAndSwap(&b10[0], t313.To.Tail, t313.To.Tail+1)
 						tail3 := old3
 //line send.go:71
-						if tail3 == t316.To.Tail {
-							t89 := t316
-							t910 := t316
-							t1010 := tail3 + 1
-							t1112 := owner3
+						if tail3 == t313.To.Tail {
+							t511 := t313
+							t611 := t313
+							t713 := tail3 + 1
+							t88 := owner3
 //line send.go:72
-							t89.To.Tail = t1010
+							t511.To.Tail = t713
 //line send.go:72
-							t910.To.Owner = t1112
-							t1211 := uint32(tail3)
-							ticket5 = t1211
-							room12 = 0
+							t611.To.Owner = t88
+							t911 := uint32(tail3)
+							ticket5 = t911
+							room9 = 0
 							break block8
 						}
 //line send.go:75
-						t316.To.Tail = tail3
+						t313.To.Tail = tail3
 					}
 				}
 //line context.go:58
 				ticket6 := ticket5
-				room15 := room12
+				room12 := room9
 //line context.go:59
-				if room15 != 0 {
-					result018 = false
+				if room12 != 0 {
+					result016 = false
 				} else {
-					var result019 []uint64
-//line send.go:102
-					if t226.To.Kind == 1 {
-						result019 = t226.Host
-					} else {
-						result019 = t226.Post
-					}
+					t612 := t223.To.Memory
+					t714 := ticket6
+//line send.go:47
+					t131 := t223.To.Ring
+//line send.go:47
+					t226 := t223.To.Step
+//line send.go:47
+					t315 := t223.To.Slots
+					t410 := t714
+//line send.go:51
+					result017 := int(t131 + uint64(t410&(t315-1))*t226)
+//line send.go:47
+					result018 := result017
 //line context.go:62
-					t711 := result019
-					t810 := ticket6
-//line send.go:46
-					t139 := t226.To.Ring
-//line send.go:46
-					t231 := t226.To.Step
-//line send.go:46
-					t319 := t226.To.Slots
-					t412 := t810
-//line send.go:50
-					result020 := int(t139 + uint64(t412&(t319-1))*t231)
-//line send.go:46
-					result021 := result020
-//line context.go:62
-					t1011 := result021
-					t1113 := uint64(ticket6+1) << 32
-					memory3 := t711
-					slot4 := t1011
-					tag3 := t1113
+					t912 := result018
+					t108 := uint64(ticket6+1) << 32
+					memory6 := t612
+					slot4 := t912
+					tag3 := t108
 //line context.go:63
-					t1212 := t226
-					t1310 := memory3
-					t146 := slot4
-					t155 := tag3
-//line send.go:112
-					t140 := t146
-					t234 := t146 + 4
-//line send.go:112
-					h3 := t1310[t140:t234]
-					kernel.StoreRelaxed(&h3[0], t155|uint64(t1212.ID<<8|128))
-					kernel.StoreRelaxed(&h3[1], t155)
-					kernel.StoreRelaxed(&h3[2], t155|uint64(t1212.Words[t1212.At+2]))
-					kernel.StoreRelaxed(&h3[3], t155|uint64(t1212.Words[t1212.At+3]))
+					t1111 := t223
+					t1210 := memory6
+					t136 := slot4
+					t146 := tag3
+//line send.go:103
+					t137 := t136
+					t227 := t136 + 4
+//line send.go:103
+					h3 := t1210[t137:t227]
+					kernel.StoreRelaxed(&h3[0], t146|uint64(t1111.ID<<8|128))
+					kernel.StoreRelaxed(&h3[1], t146)
+					kernel.StoreRelaxed(&h3[2], t146|uint64(t1111.Words[t1111.At+2]))
+					kernel.StoreRelaxed(&h3[3], t146|uint64(t1111.Words[t1111.At+3]))
 //line context.go:64
-					t166 := memory3
-					t173 := slot4 + 4
-					t184 := tag3
-					t195 := t263
+					t155 := memory6
+					t166 := slot4 + 4
+					t173 := tag3
+					t184 := t263
 //line context.go:64
-					kernel.PutWords(t166, t173, t184, t195)
-					t203 := t226
-//line send.go:123
-					if !(t203.Wakes == 0 || t203.To.Kind == 1) {
-//line send.go:128
+					kernel.PutWords(t155, t166, t173, t184)
+					t195 := t223
+//line send.go:114
+					if !(t195.Wakes == 0 || t195.To.Kind == 1) {
+//line send.go:119
 						kernel.Fence()
-						box7 := int(t203.To.Box)
-						t141 := box7 * 16
-						t235 := (box7 + 1) * 16
-//line send.go:130
-						b9 := t203.Post[t141:t235]
-						loaded33 := host2.Load64(r, &b9[9])
+						b12 := t195.To.Words
+						loaded33 := host2.Load64(r, &b12[9])
 						if loaded33 != 0 {
-//line send.go:132
-							kernel.StoreRelaxed(&t203.Host[b9[15]], 1)
-							kernel.StoreRelaxed(&t203.Host[0], 1)
+//line send.go:122
+							kernel.StoreRelaxed(&t195.Host[b12[15]], 1)
+							kernel.StoreRelaxed(&t195.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result018 = true
+					result016 = true
 				}
 			}
 //line rank.go:199
-			if result018 {
+			if result016 {
 				t163.Ticking = 1
 			}
 		}
@@ -1621,39 +1574,39 @@ func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, s
 		first7 := threadX == 0
 //line rank.go:212
 		if first7 {
-			t59 := t174
-			t68 := side3
+			t512 := t174
+			t613 := side3
 //line rank.go:213
-			_ = t59.AllDangling[t68]
-			t712 := t174
-			t811 := side3
+			_ = t512.AllDangling[t613]
+			t715 := t174
+			t89 := side3
 //line rank.go:213
-			_ = t712.AllChange[t811]
-			t911 := t174
-			t1012 := side3
+			_ = t715.AllChange[t89]
+			t913 := t174
+			t109 := side3
 //line rank.go:213
-			_ = t911.Arrived[t1012]
+			_ = t913.Arrived[t109]
 //line rank.go:213
-			t59.AllDangling[t68] = 0
+			t512.AllDangling[t613] = 0
 //line rank.go:213
-			t712.AllChange[t811] = 0
+			t715.AllChange[t89] = 0
 //line rank.go:213
-			t911.Arrived[t1012] = 0
+			t913.Arrived[t109] = 0
 			t174.LastChange = change
 			if step > 0 && change <= t174.Tolerance || step == t174.Limit {
-				t1114 := t174
-				t1213 := t174
+				t1112 := t174
+				t1211 := t174
 //line rank.go:216
-				t1114.Running = 0
+				t1112.Running = 0
 //line rank.go:216
-				t1213.Converged = 1
+				t1211.Converged = 1
 			}
-			t1311 := t174
-			t148 := t174
+			t139 := t174
+			t147 := t174
 //line rank.go:218
-			t1311.Dangling = 0
+			t139.Dangling = 0
 //line rank.go:218
-			t148.Change = 0
+			t147.Change = 0
 		}
 	}
 }
@@ -1710,7 +1663,7 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t912, t1013 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t254, t264 uint32) {
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t914, t1010 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t238, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1734,39 +1687,39 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t237 := source3
-				var result022 uint32
+				t229 := source3
+				var result019 uint32
 				switch {
 				default:
 //line look.go:33
-					if t237 == 4 {
-						result022 = 0
+					if t229 == 4 {
+						result019 = 0
 						break
 //line look.go:35
-					} else if t237 < 4 {
-						result022 = shape.Slots + t237*shape.SideSlots
+					} else if t229 < 4 {
+						result019 = shape.Slots + t229*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result022 = shape.Slots + (t237-1)*shape.SideSlots
+					result019 = shape.Slots + (t229-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t510 := source3
-				var result023 uint32
+				t513 := source3
+				var result020 uint32
 //line look.go:43
-				if t510 == 4 {
-					result023 = shape.Slots
+				if t513 == 4 {
+					result020 = shape.Slots
 				} else {
-					result023 = shape.SideSlots
+					result020 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result022 + sh.Ticket&(result023-1)) * shape.OutStep
-				t713 := at3
-				t812 := at3 + shape.Out
+				at3 := (result019 + sh.Ticket&(result020-1)) * shape.OutStep
+				t716 := at3
+				t810 := at3 + shape.Out
 //line alone.go:176
-				slot5 := t422[t713:t812]
+				slot5 := t422[t716:t810]
 				tag4 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t912:t1013]
+				reply2 := words[t914:t1010]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
 				kernel.StoreRelaxed(&slot5[2], tag4|uint64(t462))
@@ -1786,7 +1739,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result024 bool
+				var result021 bool
 			block10:
 				switch {
 				default:
@@ -1795,210 +1748,195 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 					count2 := uint32(t492.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
 						to3 := t492.Post[list2+1+int(i6)]
-						t149 := uint32(to3)
-						t238 := uint32(to3 >> 32)
-//line send.go:27
-						if !(t492.To.Box == t149 && t492.To.Actor == t238) {
-//line send.go:30
-							t150 := int(t149) * 16
-							t239 := (int(t149) + 1) * 16
-//line send.go:30
-							b10 := t492.Post[t150:t239]
-							loaded34 := host2.Load64(r, &b10[0])
+						t140 := uint32(to3)
+						t230 := uint32(to3 >> 32)
+//line send.go:28
+						if !(t492.To.Box == t140 && t492.To.Actor == t230) {
 //line send.go:31
-							loaded35 := host2.Load64(r, &b10[8])
-							loaded36 := host2.Load64(r, &b10[10])
+							t141 := int(t140) * 16
+							t231 := (int(t140) + 1) * 16
 //line send.go:31
-							t492.To = actor.Target{Box: t149, Actor: t238, Tail: loaded34, Head: loaded35, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded36)}
-//line send.go:33
-							room16 := len(t492.Post)
-							if t492.To.Kind == 1 {
-								room16 = len(t492.Host)
+							b13 := t492.Post[t141:t231]
+							memory7 := t492.Post
+							if b13[13] == 1 {
+								memory7 = t492.Host
 							}
-							end4 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end4 > uint64(room16) || t492.To.Ring > end4 {
+							loaded34 := host2.Load64(r, &b13[0])
+//line send.go:36
+							loaded35 := host2.Load64(r, &b13[8])
+							loaded36 := host2.Load64(r, &b13[10])
+//line send.go:36
+							t492.To = actor.Target{Box: t140, Actor: t230, Tail: loaded34, Head: loaded35, Words: b13, Memory: memory7, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded36)}
 //line send.go:38
+							end4 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end4 > uint64(len(memory7)) || t492.To.Ring > end4 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t321 := t492
+						t317 := t492
 						var ticket7 uint32
-						var room17 uint32
+						var room13 uint32
 					block11:
 						switch {
 						default:
-//line send.go:58
-							box8 := int(t321.To.Box)
-							t151 := box8 * 16
-							t240 := (box8 + 1) * 16
 //line send.go:60
-							for b11 := t321.Post[t151:t240]; ; {
-								if t321.To.Owner != t321.To.Actor || uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
-									t323 := t321
-									t414 := b11
+							for b14 := t317.To.Words; ; {
+								if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
+									t148 := t317
 //line send.go:83
-									loaded37 := host2.Load64(r, &t414[10])
-//line send.go:83
-									t323.To.Owner = uint32(loaded37)
-									var room18 uint32
+									b15 := t148.To.Words
+									loaded37 := host2.Load64(r, &b15[10])
 //line send.go:84
-									if t323.To.Owner != t323.To.Actor {
-										room18 = 2
+									t148.To.Owner = uint32(loaded37)
+									var room14 uint32
+//line send.go:85
+									if t148.To.Owner != t148.To.Actor {
+										room14 = 2
 									} else {
-										t241 := t323
-										t324 := t323
-//line send.go:87
-										loaded38 := host2.Load64(r, &t414[0])
-										t511 := loaded38
-//line send.go:87
-										loaded39 := host2.Load64(r, &t414[8])
-										t714 := loaded39
-//line send.go:87
-										t241.To.Tail = t511
-//line send.go:87
-										t324.To.Head = t714
-										if uint32(t323.To.Tail)-uint32(t323.To.Head) >= t323.To.Slots && t323.To.Kind == 1 {
-											loaded40 := host2.Load64(r, &t323.Host[t414[15]+1])
-//line send.go:89
-											t323.To.Head = loaded40
-											kernel.StoreRelaxed(&t414[8], t323.To.Head)
+										t234 := t148
+										t318 := t148
+//line send.go:88
+										loaded38 := host2.Load64(r, &b15[0])
+										t514 := loaded38
+//line send.go:88
+										loaded39 := host2.Load64(r, &b15[8])
+										t717 := loaded39
+//line send.go:88
+										t234.To.Tail = t514
+//line send.go:88
+										t318.To.Head = t717
+										if uint32(t148.To.Tail)-uint32(t148.To.Head) >= t148.To.Slots && t148.To.Kind == 1 {
+											loaded40 := host2.Load64(r, &t148.Host[b15[15]+1])
+//line send.go:90
+											t148.To.Head = loaded40
+											kernel.StoreRelaxed(&b15[8], t148.To.Head)
 										}
-										if uint32(t323.To.Tail)-uint32(t323.To.Head) >= t323.To.Slots {
-											room18 = 1
+										if uint32(t148.To.Tail)-uint32(t148.To.Head) >= t148.To.Slots {
+											room14 = 1
 										} else {
-											room18 = 0
+											room14 = 0
 										}
 									}
 //line send.go:62
-									room19 := room18
-									if room19 != 0 {
+									room15 := room14
+									if room15 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b11[1], 1)
+										atomic.AddUint64(&b14[1], 1)
 										ticket7 = 0
-										room17 = room19
+										room13 = room15
 										break block11
 									}
 								}
 //line send.go:67
-								loaded41 := host2.Load64(r, &b11[10])
+								loaded41 := host2.Load64(r, &b14[10])
 								owner4 := uint32(loaded41)
 //line send.go:70
-								old4 := kernel.AtomicCompareAndSwap(&b11[0], t321.To.Tail, t321.To.Tail+1)
+								old4 := kernel.AtomicCompareAndSwap(&b14[0], t317.To.Tail, t317.To.Tail+1)
 								tail4 := old4
 //line send.go:71
-								if tail4 == t321.To.Tail {
-									t813 := t321
-									t913 := t321
-									t1014 := tail4 + 1
-									t1115 := owner4
+								if tail4 == t317.To.Tail {
+									t515 := t317
+									t614 := t317
+									t718 := tail4 + 1
+									t811 := owner4
 //line send.go:72
-									t813.To.Tail = t1014
+									t515.To.Tail = t718
 //line send.go:72
-									t913.To.Owner = t1115
-									t1214 := uint32(tail4)
-									ticket7 = t1214
-									room17 = 0
+									t614.To.Owner = t811
+									t915 := uint32(tail4)
+									ticket7 = t915
+									room13 = 0
 									break block11
 								}
 //line send.go:75
-								t321.To.Tail = tail4
+								t317.To.Tail = tail4
 							}
 						}
 //line alone.go:195
 						ticket8 := ticket7
-						room20 := room17
+						room16 := room13
 //line alone.go:196
-						if room20 == 1 {
-							t69 := int(t50[13])
+						if room16 == 1 {
+							t615 := int(t50[13])
 //line alone.go:197
-							t715 := int(t50[13]) + len(t532) + 1
+							t719 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t69:t715]
+							saved3 := t492.Post[t615:t719]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result025 := t492.Correlation()
+							result022 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result025
+							saved3[len(t532)] = result022
 							t50[12] = i6 + 1
-							result024 = false
+							result021 = false
 							break block10
 						}
 //line alone.go:205
-						if room20 == 0 {
-							t914 := t492
-							t1015 := t532
-							t1116 := ticket8
-							var result026 []uint64
-//line send.go:102
-							if t914.To.Kind == 1 {
-								result026 = t914.Host
-							} else {
-								result026 = t914.Post
-							}
+						if room16 == 0 {
+							t916 := t492
+							t1011 := t532
+							t1113 := ticket8
 //line alone.go:229
-							t242 := result026
-							t325 := t1116
-//line send.go:46
-							t157 := t914.To.Ring
-//line send.go:46
-							t243 := t914.To.Step
-//line send.go:46
-							t326 := t914.To.Slots
-							t415 := t325
-//line send.go:50
-							result027 := int(t157 + uint64(t415&(t326-1))*t243)
-//line send.go:46
-							result028 := result027
+							t149 := t916.To.Memory
+							t235 := t1113
+//line send.go:47
+							t150 := t916.To.Ring
+//line send.go:47
+							t236 := t916.To.Step
+//line send.go:47
+							t319 := t916.To.Slots
+							t412 := t235
+//line send.go:51
+							result023 := int(t150 + uint64(t412&(t319-1))*t236)
+//line send.go:47
+							result024 := result023
 //line alone.go:229
-							t512 := result028
-							t610 := uint64(t1116+1) << 32
-							memory4 := t242
-							slot6 := t512
-							tag5 := t610
+							t413 := result024
+							t516 := uint64(t1113+1) << 32
+							memory8 := t149
+							slot6 := t413
+							tag5 := t516
 //line alone.go:230
-							t716 := t914
-							t814 := memory4
-							t915 := slot6
-							t1016 := tag5
-//line send.go:112
-							t158 := t915
-							t244 := t915 + 4
-//line send.go:112
-							h4 := t814[t158:t244]
-							kernel.StoreRelaxed(&h4[0], t1016|uint64(t716.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t1016)
-							kernel.StoreRelaxed(&h4[2], t1016|uint64(t716.Words[t716.At+2]))
-							kernel.StoreRelaxed(&h4[3], t1016|uint64(t716.Words[t716.At+3]))
+							t616 := t916
+							t720 := memory8
+							t812 := slot6
+							t917 := tag5
+//line send.go:103
+							t151 := t812
+							t237 := t812 + 4
+//line send.go:103
+							h4 := t720[t151:t237]
+							kernel.StoreRelaxed(&h4[0], t917|uint64(t616.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t917)
+							kernel.StoreRelaxed(&h4[2], t917|uint64(t616.Words[t616.At+2]))
+							kernel.StoreRelaxed(&h4[3], t917|uint64(t616.Words[t616.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1015); w8++ {
-								kernel.StoreRelaxed(&memory4[slot6+4+w8], tag5|uint64(t1015[w8]))
+							for w8 := 0; w8 < len(t1011); w8++ {
+								kernel.StoreRelaxed(&memory8[slot6+4+w8], tag5|uint64(t1011[w8]))
 							}
-							t1117 := t914
-//line send.go:123
-							if !(t1117.Wakes == 0 || t1117.To.Kind == 1) {
-//line send.go:128
+							t1012 := t916
+//line send.go:114
+							if !(t1012.Wakes == 0 || t1012.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box9 := int(t1117.To.Box)
-								t159 := box9 * 16
-								t245 := (box9 + 1) * 16
-//line send.go:130
-								b12 := t1117.Post[t159:t245]
-								loaded42 := host2.Load64(r, &b12[9])
+								b16 := t1012.To.Words
+								loaded42 := host2.Load64(r, &b16[9])
 								if loaded42 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1117.Host[b12[15]], 1)
-									kernel.StoreRelaxed(&t1117.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t1012.Host[b16[15]], 1)
+									kernel.StoreRelaxed(&t1012.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result024 = true
+					result021 = true
 				}
 //line alone.go:82
-				t552 = result024
+				t552 = result021
 			}
 			whole := t552
 //line alone.go:83
@@ -2022,9 +1960,9 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t416 := hint2
+							t414 := hint2
 //line alone.go:109
-							sh.Hint[0] = t416
+							sh.Hint[0] = t414
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -2037,29 +1975,29 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t611 := level2
-								var result029 uint32
+								t617 := level2
+								var result025 uint32
 								switch {
 								default:
 //line look.go:33
-									if t611 == 4 {
-										result029 = 0
+									if t617 == 4 {
+										result025 = 0
 										break
 //line look.go:35
-									} else if t611 < 4 {
-										result029 = shape.Slots + t611*shape.SideSlots
+									} else if t617 < 4 {
+										result025 = shape.Slots + t617*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result029 = shape.Slots + (t611-1)*shape.SideSlots
+									result025 = shape.Slots + (t617-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result029 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result025 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded44 := host2.Load64(r, &t622[at4])
 								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
-									t916 := level2
-									source4 = t916
+									t918 := level2
+									source4 = t918
 									sides2 = 1
 								}
 							}
@@ -2087,53 +2025,53 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1215 := t622
-							ring2 := t1215
+							t1212 := t622
+							ring2 := t1212
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1312 := t632
+								t1310 := t632
 //line alone.go:146
 								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1312
+								ring2 = t1310
 								at5 = t1410
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t168 := source4
-								var result030 uint32
+								var result026 uint32
 								switch {
 								default:
 //line look.go:33
 									if t168 == 4 {
-										result030 = 0
+										result026 = 0
 										break
 //line look.go:35
 									} else if t168 < 4 {
-										result030 = shape.Slots + t168*shape.SideSlots
+										result026 = shape.Slots + t168*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result030 = shape.Slots + (t168-1)*shape.SideSlots
+									result026 = shape.Slots + (t168-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t196 := source4
-								var result031 uint32
+								var result027 uint32
 //line look.go:43
 								if t196 == 4 {
-									result031 = shape.Slots
+									result027 = shape.Slots
 								} else {
-									result031 = shape.SideSlots
+									result027 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result030 + sh.Ticket&(result031-1)) * shape.InStep
+								at5 = (result026 + sh.Ticket&(result027-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
 							slot7 := ring2[t2111:t2210]
-							cell2 := words[:t2310]
+							cell2 := words[:t238]
 							for w9 := 0; w9 < len(slot7); w9++ {
 								loaded47 := host2.Load64(r, &slot7[w9])
 								v5 := loaded47

@@ -39,8 +39,8 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -52,7 +52,7 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostPostActor,
 })
 
@@ -95,8 +95,8 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -109,7 +109,7 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 648,
+	Shared: 664,
 	Host:   quernHostHighestActor,
 })
 
@@ -153,8 +153,8 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -166,7 +166,7 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostEchoActor,
 })
 
@@ -209,8 +209,8 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -224,7 +224,7 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostAccumulateActor,
 })
 
@@ -267,8 +267,8 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -281,7 +281,7 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostFirstOfActor,
 })
 
@@ -324,8 +324,8 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -337,7 +337,7 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 100128,
+	Shared: 100144,
 	Host:   quernHostBulkyActor,
 })
 
@@ -380,8 +380,8 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -393,7 +393,7 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostBounceActor,
 })
 
@@ -436,8 +436,8 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -449,7 +449,7 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostTwiceActor,
 })
 
@@ -492,8 +492,8 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -505,7 +505,7 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostLingerActor,
 })
 
@@ -548,8 +548,8 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -562,7 +562,7 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostScatterActor,
 })
 
@@ -606,8 +606,8 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -619,7 +619,7 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostSumActor,
 })
 
@@ -662,8 +662,8 @@ var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -676,7 +676,7 @@ var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostFlawedActor,
 })
 
@@ -719,8 +719,8 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -733,7 +733,7 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostCollectActor,
 })
 
@@ -776,8 +776,8 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -790,7 +790,7 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostCountActor,
 })
 
@@ -833,8 +833,8 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -846,7 +846,7 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostTurnedActor,
 })
 
@@ -965,16 +965,16 @@ func quernHostPostActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int32, host]](r, 1)
 	var in2 *int32
 	var out2 *host
-	var t215 *host
-	var t38 *int32
+	var t213 *host
+	var t36 *int32
 	var t46 *host
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1077,13 +1077,13 @@ func quernHostPostActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = state
-				t38 = in2
+				t213 = state
+				t36 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t215, t38, t46, sh, outcome)
+						quernRow5PostActor(r, t213, t36, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1102,7 +1102,7 @@ func quernHostPostActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1197,86 +1197,82 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -1288,17 +1284,17 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -1307,14 +1303,14 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1326,70 +1322,59 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -1436,24 +1421,24 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -1486,8 +1471,8 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1501,37 +1486,37 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1595,14 +1580,14 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t215 *host, t38 *int32, t46 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t213 *host, t36 *int32, t46 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
-			t215.Messages += *t38
-			t46.Messages = t215.Messages
+			t213.Messages += *t36
+			t46.Messages = t213.Messages
 		}
 //line alone.go:59
 		if t2 {
@@ -1612,7 +1597,7 @@ func quernRow5PostActor(r *host2.Run, t215 *host, t38 *int32, t46 *host, sh *act
 }
 
 //go:noinline
-func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1636,39 +1621,39 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -1688,7 +1673,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -1697,216 +1682,201 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
-//line send.go:30
-							t116 := int(t115) * 16
-							t218 := (int(t115) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t116:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t113 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t114 := int(t113) * 16
+							t216 := (int(t113) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t114:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t117 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t117:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t115 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t115.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t115.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t115.To.Owner != t115.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t115
+										t38 := t115
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line send.go:90
+											t115.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t115.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t118 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t118
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t119 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t116 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t119
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t117 := t99.To.Memory
+							t218 := t116
+//line send.go:47
+							t118 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t118 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t119+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t116+1) << 32
+							memory4 := t117
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t119 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t119:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1110 := t99
-//line send.go:123
-							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1110.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1110.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -1915,7 +1885,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1939,24 +1909,24 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1989,8 +1959,8 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2004,37 +1974,37 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -2055,7 +2025,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -2122,21 +2092,21 @@ func quernHostHighestActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
 	var in2 *Row
 	var out2 *Highest
-	var t115 *int32
-	var t215 *Row
-	var t38 *Highest
+	var t113 *int32
+	var t213 *Row
+	var t36 *Highest
 	best := host2.Shared[[64]Highest](r, 3)
 	var n int
 	last := host2.Shared[Highest](r, 4)
-	var result010 Highest
+	var result09 Highest
 	var found Highest
-	var result011 kernel.Action = 1
-	outcome := uint32(result011)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last2 bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2239,13 +2209,13 @@ func quernHostHighestActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5HighestActor(r, best, t215)
+						quernRow5HighestActor(r, best, t213)
 					}
 				}
 //line forms.go:50
@@ -2265,13 +2235,13 @@ func quernHostHighestActor(r *host2.Run) {
 					}
 				}
 //line forms.go:60
-				result010 = *last
+				result09 = *last
 //line forms.go:38
-				found = result010
+				found = result09
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow8HighestActor(r, t115, t38, found, sh, outcome)
+						quernRow8HighestActor(r, t113, t36, found, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2290,7 +2260,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last2, command, in, mail, t233, t253, t263)
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last2, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2385,86 +2355,82 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -2476,17 +2442,17 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -2495,14 +2461,14 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -2514,70 +2480,59 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -2624,24 +2579,24 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2674,8 +2629,8 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2689,37 +2644,37 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -2783,11 +2738,11 @@ func quernRow4HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
 }
 
 //go:noinline
-func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t215 *Row) {
+func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t213 *Row) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line forms.go:36
-		best[threadX] = Highest{Value: t215.Values[threadX], At: int32(threadX)}
+		best[threadX] = Highest{Value: t213.Values[threadX], At: int32(threadX)}
 	}
 }
 
@@ -2814,14 +2769,14 @@ func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
 }
 
 //go:noinline
-func quernRow8HighestActor(r *host2.Run, t115 *int32, t38 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+func quernRow8HighestActor(r *host2.Run, t113 *int32, t36 *Highest, found Highest, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:39
 		if threadX == 0 {
-			*t115++
-			*t38 = found
+			*t113++
+			*t36 = found
 		}
 //line alone.go:59
 		if t2 {
@@ -2831,7 +2786,7 @@ func quernRow8HighestActor(r *host2.Run, t115 *int32, t38 *Highest, found Highes
 }
 
 //go:noinline
-func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -2855,39 +2810,39 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result012 uint32
+				t214 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result012 = 0
+					if t214 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result012 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result011 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t216-1)*shape.SideSlots
+					result011 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result013 uint32
+				t56 := source3
+				var result012 uint32
 //line look.go:43
-				if t55 == 4 {
-					result013 = shape.Slots
+				if t56 == 4 {
+					result012 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -2907,7 +2862,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result014 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -2916,216 +2871,201 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result015 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result015
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result014 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result016 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result016 = t99.Host
-							} else {
-								result016 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result016
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result017 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result018 := result017
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result015 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result016 := result015
 //line alone.go:229
-							t57 := result018
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result016
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result014 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result014
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last2 {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -3134,7 +3074,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3158,24 +3098,24 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result019 uint32
+								t610 := level2
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result019 = 0
+									if t610 == 4 {
+										result017 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result019 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result017 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t68-1)*shape.SideSlots
+									result017 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3208,8 +3148,8 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3223,37 +3163,37 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result020 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result020 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result020 = shape.Slots + t163*shape.SideSlots
+										result018 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t163-1)*shape.SideSlots
+									result018 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result021 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result021 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result021 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -3274,7 +3214,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -3341,16 +3281,16 @@ func quernHostEchoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
 	var in2 *Message
 	var out2 *Message
-	var t115 *Count
-	var t215 *Message
-	var t38 *Message
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *Count
+	var t213 *Message
+	var t36 *Message
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -3453,13 +3393,13 @@ func quernHostEchoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5EchoActor(r, t38, t215, t115, sh, outcome)
+						quernRow5EchoActor(r, t36, t213, t113, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3478,7 +3418,7 @@ func quernHostEchoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3573,86 +3513,82 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -3664,17 +3600,17 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -3683,14 +3619,14 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3702,70 +3638,59 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -3812,24 +3737,24 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3862,8 +3787,8 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3877,37 +3802,37 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -3971,17 +3896,17 @@ func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host2.Run, t38, t215 *Message, t115 *Count, sh *actor.Status, outcome uint32) {
+func quernRow5EchoActor(r *host2.Run, t36, t213 *Message, t113 *Count, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX < 16 {
-			t38.Words[threadX] = t215.Words[threadX] + 1
+			t36.Words[threadX] = t213.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t115.Messages++
-			t115.Sum += int64(t215.Words[0])
+			t113.Messages++
+			t113.Sum += int64(t213.Words[0])
 		}
 //line alone.go:59
 		if t2 {
@@ -3991,7 +3916,7 @@ func quernRow5EchoActor(r *host2.Run, t38, t215 *Message, t115 *Count, sh *actor
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -4015,39 +3940,39 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -4067,7 +3992,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -4076,216 +4001,201 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -4294,7 +4204,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -4318,24 +4228,24 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -4368,8 +4278,8 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -4383,37 +4293,37 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -4434,7 +4344,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -4501,15 +4411,15 @@ func quernHostAccumulateActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
 	var in2 *Sample
 	var out2 *Reply
-	var t115 *Total
-	var t215 *Sample
-	var t38 *Reply
-	var t55 Kind
+	var t113 *Total
+	var t213 *Sample
+	var t36 *Reply
+	var t56 Kind
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -4612,28 +4522,28 @@ func quernHostAccumulateActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5AccumulateActor(r, t215)
+						quernRow5AccumulateActor(r, t213)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6AccumulateActor(r, t115, t215, t38)
+						quernRow6AccumulateActor(r, t113, t213, t36)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:81
-				t55 = t215.Kind
+				t56 = t213.Kind
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7AccumulateActor(r, t55, sh)
+						quernRow7AccumulateActor(r, t56, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4652,7 +4562,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4747,86 +4657,82 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -4838,17 +4744,17 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -4857,14 +4763,14 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4876,70 +4782,59 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -4986,24 +4881,24 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -5036,8 +4931,8 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -5051,37 +4946,37 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -5145,14 +5040,14 @@ func quernRow4AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host2.Run, t215 *Sample) {
+func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:67
-		if t215.Kind == 2 && threadX == 40 || t215.Kind == 3 {
+		if t213.Kind == 2 && threadX == 40 || t213.Kind == 3 {
 			host2.Fail(r, "asked to")
-		} else if t215.Kind == 5 {
-			for t215.Kind == 5 {
+		} else if t213.Kind == 5 {
+			for t213.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -5160,50 +5055,50 @@ func quernRow5AccumulateActor(r *host2.Run, t215 *Sample) {
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host2.Run, t115 *Total, t215 *Sample, t38 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t113 *Total, t213 *Sample, t36 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:75
 		if threadX == 0 {
-			t115.Sum += int64(t215.Value)
-			t115.Count++
-			t116 := t38
-			t216 := t38
+			t113.Sum += int64(t213.Value)
+			t113.Count++
+			t114 := t36
+			t214 := t36
 //line handlers.go:78
-			t39 := t115.Sum
+			t37 := t113.Sum
 //line handlers.go:78
-			t46 := t115.Count
+			t46 := t113.Count
 //line handlers.go:78
-			t116.Sum = t39
+			t114.Sum = t37
 //line handlers.go:78
-			t216.Count = t46
-			t38.Last = [3]uint8{uint8(t215.Value), uint8(t215.Value >> 8), uint8(t215.Kind)}
+			t214.Count = t46
+			t36.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
+func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result010 kernel.Action
+		var result09 kernel.Action
 		switch {
 		default:
 //line handlers.go:82
-			if t55 == 1 {
-				result010 = 0
+			if t56 == 1 {
+				result09 = 0
 				break
 //line handlers.go:84
-			} else if t55 == 4 {
-				result010 = 3
+			} else if t56 == 4 {
+				result09 = 3
 				break
 			}
 //line handlers.go:87
-			result010 = 1
+			result09 = 1
 		}
 //line quern_gen.go:13
-		result2 := result010
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -5213,7 +5108,7 @@ func quernRow7AccumulateActor(r *host2.Run, t55 Kind, sh *actor.Status) {
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -5237,39 +5132,39 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t217 := source3
-				var result011 uint32
+				t215 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t217 == 4 {
-						result011 = 0
+					if t215 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t217 < 4 {
-						result011 = shape.Slots + t217*shape.SideSlots
+					} else if t215 < 4 {
+						result010 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t217-1)*shape.SideSlots
+					result010 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result012 uint32
+				t57 := source3
+				var result011 uint32
 //line look.go:43
-				if t56 == 4 {
-					result012 = shape.Slots
+				if t57 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -5289,7 +5184,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block8:
 				switch {
 				default:
@@ -5298,216 +5193,201 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t117 := uint32(to2)
-						t218 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t117 && t49.To.Actor == t218) {
-//line send.go:30
-							t118 := int(t117) * 16
-							t219 := (int(t117) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t118:t219]
-							loaded15 := host2.Load64(r, &b4[0])
+						t115 := uint32(to2)
+						t216 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t115 && t49.To.Actor == t216) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t116 := int(t115) * 16
+							t217 := (int(t115) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t117, Actor: t218, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t116:t217]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t115, Actor: t216, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t310 := t49
+						t38 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block9:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t310.To.Box)
-							t119 := box4 * 16
-							t220 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t310.Post[t119:t220]; ; {
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-									t311 := t310
-									t47 := b5
+							for b6 := t38.To.Words; ; {
+								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+									t117 := t38
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t311.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t117.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t311.To.Owner != t311.To.Actor {
-										room8 = 2
+									t117.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t117.To.Owner != t117.To.Actor {
+										room6 = 2
 									} else {
-										t221 := t311
-										t312 := t311
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t57 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t221.To.Tail = t57
-//line send.go:87
-										t312.To.Head = t77
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
-//line send.go:89
-											t311.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t311.To.Head)
+										t218 := t117
+										t39 := t117
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t58 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t218.To.Tail = t58
+//line send.go:88
+										t39.To.Head = t78
+										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+//line send.go:90
+											t117.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t117.To.Head)
 										}
-										if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-											room8 = 1
+										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block9
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t310.To.Tail {
-									t86 := t310
-									t98 := t310
-									t107 := tail2 + 1
-									t1110 := owner2
+								if tail2 == t38.To.Tail {
+									t59 := t38
+									t67 := t38
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t59.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t1110
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block9
 								}
 //line send.go:75
-								t310.To.Tail = tail2
+								t38.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block8
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1111 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t118 := ticket4
 //line alone.go:229
-							t223 := result015
-							t313 := t1111
-//line send.go:46
+							t119 := t99.To.Memory
+							t219 := t118
+//line send.go:47
 							t120 := t99.To.Ring
-//line send.go:46
-							t224 := t99.To.Step
-//line send.go:46
-							t314 := t99.To.Slots
-							t410 := t313
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t314-1))*t224)
-//line send.go:46
-							result017 := result016
+//line send.go:47
+							t220 := t99.To.Step
+//line send.go:47
+							t310 := t99.To.Slots
+							t47 := t219
+//line send.go:51
+							result014 := int(t120 + uint64(t47&(t310-1))*t220)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t58 := result017
-							t67 := uint64(t1111+1) << 32
-							memory2 := t223
-							slot4 := t58
-							tag3 := t67
+							t410 := result015
+							t510 := uint64(t118+1) << 32
+							memory4 := t119
+							slot4 := t410
+							tag3 := t510
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t225 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t225]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t121 := t87
+							t221 := t87 + 4
+//line send.go:103
+							h2 := t711[t121:t221]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1112 := t99
-//line send.go:123
-							if !(t1112.Wakes == 0 || t1112.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1112.To.Box)
-								t125 := box5 * 16
-								t226 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1112.Post[t125:t226]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1112.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1112.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
 				t582 := begin - born
-				t59 := command
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -5516,7 +5396,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -5540,24 +5420,24 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -5590,8 +5470,8 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5605,37 +5485,37 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t227 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t227]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -5722,15 +5602,15 @@ func quernHostFirstOfActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[[4]int32, int32]](r, 1)
 	var in2 *[4]int32
 	var out2 *int32
-	var t215 *[4]int32
-	var t38 *int32
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t213 *[4]int32
+	var t36 *int32
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -5824,12 +5704,12 @@ func quernHostFirstOfActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = in2
-				t38 = out2
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4FirstOfActor(r, t38, t215, sh, outcome)
+						quernRow4FirstOfActor(r, t36, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5848,7 +5728,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5943,86 +5823,82 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -6034,17 +5910,17 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -6053,14 +5929,14 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6072,70 +5948,59 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -6182,24 +6047,24 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -6232,8 +6097,8 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -6247,37 +6112,37 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -6334,13 +6199,13 @@ func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host2.Run, t38 *int32, t215 *[4]int32, sh *actor.Status, outcome uint32) {
+func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t213 *[4]int32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:94
 		if threadX == 0 {
-			*t38 = t215[t215[0]]
+			*t36 = t213[t213[0]]
 		}
 //line alone.go:59
 		if t2 {
@@ -6350,7 +6215,7 @@ func quernRow4FirstOfActor(r *host2.Run, t38 *int32, t215 *[4]int32, sh *actor.S
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -6374,39 +6239,39 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -6426,7 +6291,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -6435,216 +6300,201 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
-//line send.go:30
-							t116 := int(t115) * 16
-							t218 := (int(t115) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t116:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t113 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t114 := int(t113) * 16
+							t216 := (int(t113) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t114:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t117 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t117:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t115 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t115.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t115.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t115.To.Owner != t115.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t115
+										t38 := t115
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line send.go:90
+											t115.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t115.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t118 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t118
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t119 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t116 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t119
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t117 := t99.To.Memory
+							t218 := t116
+//line send.go:47
+							t118 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t118 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t119+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t116+1) << 32
+							memory4 := t117
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t119 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t119:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1110 := t99
-//line send.go:123
-							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1110.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1110.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -6653,7 +6503,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -6677,24 +6527,24 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -6727,8 +6577,8 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -6742,37 +6592,37 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -6793,7 +6643,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -6860,17 +6710,17 @@ func quernHostBulkyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
 	var in2 *uint32
 	var out2 *uint32
-	var t115 *uint32
-	var t215 *uint32
-	var t38 *uint32
-	box4 := host2.Shared[[25000]uint32](r, 3)
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *uint32
+	var t213 *uint32
+	var t36 *uint32
+	box2 := host2.Shared[[25000]uint32](r, 3)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -6973,19 +6823,19 @@ func quernHostBulkyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5BulkyActor(r, box4, t215)
+						quernRow5BulkyActor(r, box2, t213)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6BulkyActor(r, t115, t38, box4, sh, outcome)
+						quernRow6BulkyActor(r, t113, t36, box2, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -7004,7 +6854,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -7099,86 +6949,82 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -7190,17 +7036,17 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -7209,14 +7055,14 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -7228,70 +7074,59 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -7338,24 +7173,24 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -7388,8 +7223,8 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -7403,37 +7238,37 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -7497,23 +7332,23 @@ func quernRow4BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
 }
 
 //go:noinline
-func quernRow5BulkyActor(r *host2.Run, box4 *[25000]uint32, t215 *uint32) {
+func quernRow5BulkyActor(r *host2.Run, box2 *[25000]uint32, t213 *uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:105
-		box4[threadX] = *t215
+		box2[threadX] = *t213
 	}
 }
 
 //go:noinline
-func quernRow6BulkyActor(r *host2.Run, t115, t38 *uint32, box4 *[25000]uint32, sh *actor.Status, outcome uint32) {
+func quernRow6BulkyActor(r *host2.Run, t113, t36 *uint32, box2 *[25000]uint32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:107
 		if threadX == 0 {
-			*t115++
-			*t38 = box4[31] + 1
+			*t113++
+			*t36 = box2[31] + 1
 		}
 //line alone.go:59
 		if t2 {
@@ -7523,7 +7358,7 @@ func quernRow6BulkyActor(r *host2.Run, t115, t38 *uint32, box4 *[25000]uint32, s
 }
 
 //go:noinline
-func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -7547,39 +7382,39 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -7599,7 +7434,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -7608,216 +7443,201 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box5 := int(t39.To.Box)
-							t118 := box5 * 16
-							t219 := (box5 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box6 := int(t1111.To.Box)
-								t125 := box6 * 16
-								t225 := (box6 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -7826,7 +7646,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -7850,24 +7670,24 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -7900,8 +7720,8 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -7915,37 +7735,37 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -7966,7 +7786,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -8033,16 +7853,16 @@ func quernHostBounceActor(r *host2.Run) {
 	var state *Match
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
-	var t215 *Match
-	var t38 *Ball
+	var t213 *Match
+	var t36 *Ball
 	var forwards bool
 	var stops bool
 	var last bool
-	t98 := shape.OutAt
-	t108 := shape.OutAt + shape.Out - 3
+	t99 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t234 := shape.Stride
+	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -8134,13 +7954,13 @@ func quernHostBounceActor(r *host2.Run) {
 //line alone.go:58
 				in2 = &cells[0].In
 //line quern_gen.go:13
-				t215 = state
-				t38 = in2
+				t213 = state
+				t36 = in2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4BounceActor(r, cs2, first3, cells, t215, t38, sh)
+						quernRow4BounceActor(r, cs2, first3, cells, t213, t36, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8159,7 +7979,7 @@ func quernHostBounceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t98, t108, cursor, forwards, t51, t522, last, command, in, mail, t234, t253, t263)
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8254,86 +8074,82 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -8345,17 +8161,17 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -8364,14 +8180,14 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -8383,70 +8199,59 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -8493,24 +8298,24 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -8543,8 +8348,8 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -8558,37 +8363,37 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -8649,7 +8454,7 @@ func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t215 *Match, t38 *Ball, sh *actor.Status) {
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t213 *Match, t36 *Ball, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -8658,228 +8463,212 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 //line alone.go:58
 		_ = cells[0].Out
 //line quern_gen.go:13
-		t115 := c2
-		var result010 kernel.Action
+		t113 := c2
+		var result09 kernel.Action
 //line handlers.go:132
 		if threadX > 0 {
-			result010 = 0
+			result09 = 0
 		} else {
-			t215.Turns++
-			t116 := t115
+			t213.Turns++
+			t114 := t113
 //line handlers.go:136
-			result011 := actor.Self[Ball](t116)
+			result010 := actor.Self[Ball](t114)
 //line handlers.go:136
-			next4 := Ball{Back: result011, Left: t38.Left - 1, Count: t38.Count + 1, Sum: t38.Sum + uint64(t38.Left)}
-			to2 := t38.Back
-			if t38.Left == 0 {
-				t39 := t215.Result
+			next4 := Ball{Back: result010, Left: t36.Left - 1, Count: t36.Count + 1, Sum: t36.Sum + uint64(t36.Left)}
+			to2 := t36.Back
+			if t36.Left == 0 {
+				t37 := t213.Result
 				next4.Left = 0
-				to2 = t39
+				to2 = t37
 			}
 //line handlers.go:141
-			t46 := t115
-			t55 := to2
-			t66 := &next4
-			var result012 bool
+			t46 := t113
+			t56 := to2
+			t67 := &next4
+			var result011 bool
 //line context.go:54
-			if t55.Mailbox == 0 {
-				result012 = false
+			if t56.Mailbox == 0 {
+				result011 = false
 			} else {
-				t117 := t55.Mailbox
-				t216 := t55.Actor
-//line send.go:27
-				if !(t46.To.Box == t117 && t46.To.Actor == t216) {
-//line send.go:30
-					t118 := int(t117) * 16
-					t217 := (int(t117) + 1) * 16
-//line send.go:30
-					b4 := t46.Post[t118:t217]
-					loaded15 := host2.Load64(r, &b4[0])
+				t115 := t56.Mailbox
+				t214 := t56.Actor
+//line send.go:28
+				if !(t46.To.Box == t115 && t46.To.Actor == t214) {
 //line send.go:31
-					loaded16 := host2.Load64(r, &b4[8])
-					loaded17 := host2.Load64(r, &b4[10])
+					t116 := int(t115) * 16
+					t215 := (int(t115) + 1) * 16
 //line send.go:31
-					t46.To = actor.Target{Box: t117, Actor: t216, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-					room6 := len(t46.Post)
-					if t46.To.Kind == 1 {
-						room6 = len(t46.Host)
+					b5 := t46.Post[t116:t215]
+					memory3 := t46.Post
+					if b5[13] == 1 {
+						memory3 = t46.Host
 					}
+					loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+					loaded16 := host2.Load64(r, &b5[8])
+					loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+					t46.To = actor.Target{Box: t115, Actor: t214, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+//line send.go:38
 					end2 := t46.To.Ring + uint64(t46.To.Slots)*t46.To.Step
-//line send.go:37
-					if end2 > uint64(room6) || t46.To.Ring > end2 {
+//line send.go:38
+					if end2 > uint64(len(memory3)) || t46.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:58
-				t310 := t46
+				t38 := t46
 				var ticket3 uint32
-				var room7 uint32
+				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:58
-					box4 := int(t310.To.Box)
-					t119 := box4 * 16
-					t218 := (box4 + 1) * 16
 //line send.go:60
-					for b5 := t310.Post[t119:t218]; ; {
-						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-							t311 := t310
-							t47 := b5
+					for b6 := t38.To.Words; ; {
+						if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+							t117 := t38
 //line send.go:83
-							loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-							t311.To.Owner = uint32(loaded18)
-							var room8 uint32
+							b7 := t117.To.Words
+							loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-							if t311.To.Owner != t311.To.Actor {
-								room8 = 2
+							t117.To.Owner = uint32(loaded18)
+							var room6 uint32
+//line send.go:85
+							if t117.To.Owner != t117.To.Actor {
+								room6 = 2
 							} else {
-								t219 := t311
-								t312 := t311
-//line send.go:87
-								loaded19 := host2.Load64(r, &t47[0])
-								t56 := loaded19
-//line send.go:87
-								loaded20 := host2.Load64(r, &t47[8])
-								t76 := loaded20
-//line send.go:87
-								t219.To.Tail = t56
-//line send.go:87
-								t312.To.Head = t76
-								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-									loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
-//line send.go:89
-									t311.To.Head = loaded21
-									kernel.StoreRelaxed(&t47[8], t311.To.Head)
+								t216 := t117
+								t39 := t117
+//line send.go:88
+								loaded19 := host2.Load64(r, &b7[0])
+								t57 := loaded19
+//line send.go:88
+								loaded20 := host2.Load64(r, &b7[8])
+								t77 := loaded20
+//line send.go:88
+								t216.To.Tail = t57
+//line send.go:88
+								t39.To.Head = t77
+								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
+									loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+//line send.go:90
+									t117.To.Head = loaded21
+									kernel.StoreRelaxed(&b7[8], t117.To.Head)
 								}
-								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-									room8 = 1
+								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+									room6 = 1
 								} else {
-									room8 = 0
+									room6 = 0
 								}
 							}
 //line send.go:62
-							room9 := room8
-							if room9 != 0 {
+							room7 := room6
+							if room7 != 0 {
 //line send.go:63
-								atomic.AddUint64(&b5[1], 1)
+								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
-								room7 = room9
+								room5 = room7
 								break block6
 							}
 						}
 //line send.go:67
-						loaded22 := host2.Load64(r, &b5[10])
+						loaded22 := host2.Load64(r, &b6[10])
 						owner2 := uint32(loaded22)
 //line send.go:70
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 						tail2 := old2
 //line send.go:71
-						if tail2 == t310.To.Tail {
-							t85 := t310
-							t97 := t310
-							t106 := tail2 + 1
-							t1110 := owner2
+						if tail2 == t38.To.Tail {
+							t58 := t38
+							t68 := t38
+							t78 := tail2 + 1
+							t85 := owner2
 //line send.go:72
-							t85.To.Tail = t106
+							t58.To.Tail = t78
 //line send.go:72
-							t97.To.Owner = t1110
-							t124 := uint32(tail2)
-							ticket3 = t124
-							room7 = 0
+							t68.To.Owner = t85
+							t97 := uint32(tail2)
+							ticket3 = t97
+							room5 = 0
 							break block6
 						}
 //line send.go:75
-						t310.To.Tail = tail2
+						t38.To.Tail = tail2
 					}
 				}
 //line context.go:58
 				ticket4 := ticket3
-				room10 := room7
+				room8 := room5
 //line context.go:59
-				if room10 != 0 {
-					result012 = false
+				if room8 != 0 {
+					result011 = false
 				} else {
-					var result013 []uint64
-//line send.go:102
-					if t46.To.Kind == 1 {
-						result013 = t46.Host
-					} else {
-						result013 = t46.Post
-					}
+					t69 := t46.To.Memory
+					t79 := ticket4
+//line send.go:47
+					t118 := t46.To.Ring
+//line send.go:47
+					t217 := t46.To.Step
+//line send.go:47
+					t310 := t46.To.Slots
+					t47 := t79
+//line send.go:51
+					result012 := int(t118 + uint64(t47&(t310-1))*t217)
+//line send.go:47
+					result013 := result012
 //line context.go:62
-					t77 := result013
-					t86 := ticket4
-//line send.go:46
-					t120 := t46.To.Ring
-//line send.go:46
-					t220 := t46.To.Step
-//line send.go:46
-					t313 := t46.To.Slots
-					t48 := t86
-//line send.go:50
-					result014 := int(t120 + uint64(t48&(t313-1))*t220)
-//line send.go:46
-					result015 := result014
-//line context.go:62
-					t107 := result015
-					t1111 := uint64(ticket4+1) << 32
-					memory2 := t77
-					slot3 := t107
-					tag2 := t1111
+					t98 := result013
+					t105 := uint64(ticket4+1) << 32
+					memory4 := t69
+					slot3 := t98
+					tag2 := t105
 //line context.go:63
-					t125 := t46
-					t133 := memory2
-					t143 := slot3
-					t152 := tag2
-//line send.go:112
-					t121 := t143
-					t221 := t143 + 4
-//line send.go:112
-					h2 := t133[t121:t221]
-					kernel.StoreRelaxed(&h2[0], t152|uint64(t125.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t152)
-					kernel.StoreRelaxed(&h2[2], t152|uint64(t125.Words[t125.At+2]))
-					kernel.StoreRelaxed(&h2[3], t152|uint64(t125.Words[t125.At+3]))
+					t119 := t46
+					t123 := memory4
+					t133 := slot3
+					t143 := tag2
+//line send.go:103
+					t120 := t133
+					t218 := t133 + 4
+//line send.go:103
+					h2 := t123[t120:t218]
+					kernel.StoreRelaxed(&h2[0], t143|uint64(t119.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t143)
+					kernel.StoreRelaxed(&h2[2], t143|uint64(t119.Words[t119.At+2]))
+					kernel.StoreRelaxed(&h2[3], t143|uint64(t119.Words[t119.At+3]))
 //line context.go:64
-					t163 := memory2
-					t172 := slot3 + 4
-					t182 := tag2
-					t193 := t66
+					t152 := memory4
+					t163 := slot3 + 4
+					t172 := tag2
+					t182 := t67
 //line context.go:64
-					kernel.PutWords(t163, t172, t182, t193)
-					t202 := t46
-//line send.go:123
-					if !(t202.Wakes == 0 || t202.To.Kind == 1) {
-//line send.go:128
+					kernel.PutWords(t152, t163, t172, t182)
+					t193 := t46
+//line send.go:114
+					if !(t193.Wakes == 0 || t193.To.Kind == 1) {
+//line send.go:119
 						kernel.Fence()
-						box5 := int(t202.To.Box)
-						t126 := box5 * 16
-						t223 := (box5 + 1) * 16
-//line send.go:130
-						b6 := t202.Post[t126:t223]
-						loaded23 := host2.Load64(r, &b6[9])
+						b8 := t193.To.Words
+						loaded23 := host2.Load64(r, &b8[9])
 						if loaded23 != 0 {
-//line send.go:132
-							kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
-							kernel.StoreRelaxed(&t202.Host[0], 1)
+//line send.go:122
+							kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
+							kernel.StoreRelaxed(&t193.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result012 = true
+					result011 = true
 				}
 			}
 //line handlers.go:141
-			if !result012 {
-				result010 = 4
+			if !result011 {
+				result09 = 4
 			} else {
-				result010 = 0
+				result09 = 0
 			}
 		}
 //line quern_gen.go:13
-		result2 := result010
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -8889,7 +8678,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 }
 
 //go:noinline
-func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -8913,39 +8702,39 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t224 := source3
-				var result016 uint32
+				t219 := source3
+				var result014 uint32
 				switch {
 				default:
 //line look.go:33
-					if t224 == 4 {
-						result016 = 0
+					if t219 == 4 {
+						result014 = 0
 						break
 //line look.go:35
-					} else if t224 < 4 {
-						result016 = shape.Slots + t224*shape.SideSlots
+					} else if t219 < 4 {
+						result014 = shape.Slots + t219*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result016 = shape.Slots + (t224-1)*shape.SideSlots
+					result014 = shape.Slots + (t219-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t57 := source3
-				var result017 uint32
+				t59 := source3
+				var result015 uint32
 //line look.go:43
-				if t57 == 4 {
-					result017 = shape.Slots
+				if t59 == 4 {
+					result015 = shape.Slots
 				} else {
-					result017 = shape.SideSlots
+					result015 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
-				t78 := at3
-				t87 := at3 + shape.Out
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
+				t710 := at3
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t78:t87]
+				slot4 := t422[t710:t86]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t98:t108]
+				reply2 := words[t99:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -8955,8 +8744,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t482 := now3
-			begin = t482
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
 			t552 := !forwards
@@ -8965,7 +8754,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result018 bool
+				var result016 bool
 			block8:
 				switch {
 				default:
@@ -8974,210 +8763,195 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to3 := t49.Post[list2+1+int(i2)]
-						t127 := uint32(to3)
-						t225 := uint32(to3 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t127 && t49.To.Actor == t225) {
-//line send.go:30
-							t128 := int(t127) * 16
-							t226 := (int(t127) + 1) * 16
-//line send.go:30
-							b7 := t49.Post[t128:t226]
-							loaded24 := host2.Load64(r, &b7[0])
+						t121 := uint32(to3)
+						t220 := uint32(to3 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t121 && t49.To.Actor == t220) {
 //line send.go:31
-							loaded25 := host2.Load64(r, &b7[8])
-							loaded26 := host2.Load64(r, &b7[10])
+							t124 := int(t121) * 16
+							t221 := (int(t121) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t127, Actor: t225, Tail: loaded24, Head: loaded25, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded26)}
-//line send.go:33
-							room11 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room11 = len(t49.Host)
+							b9 := t49.Post[t124:t221]
+							memory5 := t49.Post
+							if b9[13] == 1 {
+								memory5 = t49.Host
 							}
-							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(room11) || t49.To.Ring > end3 {
+							loaded24 := host2.Load64(r, &b9[0])
+//line send.go:36
+							loaded25 := host2.Load64(r, &b9[8])
+							loaded26 := host2.Load64(r, &b9[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t121, Actor: t220, Tail: loaded24, Head: loaded25, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded26)}
 //line send.go:38
+							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end3 > uint64(len(memory5)) || t49.To.Ring > end3 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t314 := t49
+						t311 := t49
 						var ticket5 uint32
-						var room12 uint32
+						var room9 uint32
 					block9:
 						switch {
 						default:
-//line send.go:58
-							box6 := int(t314.To.Box)
-							t129 := box6 * 16
-							t227 := (box6 + 1) * 16
 //line send.go:60
-							for b8 := t314.Post[t129:t227]; ; {
-								if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-									t315 := t314
-									t410 := b8
+							for b10 := t311.To.Words; ; {
+								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									t125 := t311
 //line send.go:83
-									loaded27 := host2.Load64(r, &t410[10])
-//line send.go:83
-									t315.To.Owner = uint32(loaded27)
-									var room13 uint32
+									b11 := t125.To.Words
+									loaded27 := host2.Load64(r, &b11[10])
 //line send.go:84
-									if t315.To.Owner != t315.To.Actor {
-										room13 = 2
+									t125.To.Owner = uint32(loaded27)
+									var room10 uint32
+//line send.go:85
+									if t125.To.Owner != t125.To.Actor {
+										room10 = 2
 									} else {
-										t228 := t315
-										t316 := t315
-//line send.go:87
-										loaded28 := host2.Load64(r, &t410[0])
-										t58 := loaded28
-//line send.go:87
-										loaded29 := host2.Load64(r, &t410[8])
-										t79 := loaded29
-//line send.go:87
-										t228.To.Tail = t58
-//line send.go:87
-										t316.To.Head = t79
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
-											loaded30 := host2.Load64(r, &t315.Host[t410[15]+1])
-//line send.go:89
-											t315.To.Head = loaded30
-											kernel.StoreRelaxed(&t410[8], t315.To.Head)
+										t223 := t125
+										t312 := t125
+//line send.go:88
+										loaded28 := host2.Load64(r, &b11[0])
+										t510 := loaded28
+//line send.go:88
+										loaded29 := host2.Load64(r, &b11[8])
+										t711 := loaded29
+//line send.go:88
+										t223.To.Tail = t510
+//line send.go:88
+										t312.To.Head = t711
+										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots && t125.To.Kind == 1 {
+											loaded30 := host2.Load64(r, &t125.Host[b11[15]+1])
+//line send.go:90
+											t125.To.Head = loaded30
+											kernel.StoreRelaxed(&b11[8], t125.To.Head)
 										}
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-											room13 = 1
+										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots {
+											room10 = 1
 										} else {
-											room13 = 0
+											room10 = 0
 										}
 									}
 //line send.go:62
-									room14 := room13
-									if room14 != 0 {
+									room11 := room10
+									if room11 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b8[1], 1)
+										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
-										room12 = room14
+										room9 = room11
 										break block9
 									}
 								}
 //line send.go:67
-								loaded31 := host2.Load64(r, &b8[10])
+								loaded31 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded31)
 //line send.go:70
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+								old3 := kernel.AtomicCompareAndSwap(&b10[0], t311.To.Tail, t311.To.Tail+1)
 								tail3 := old3
 //line send.go:71
-								if tail3 == t314.To.Tail {
-									t88 := t314
-									t99 := t314
-									t109 := tail3 + 1
-									t1112 := owner3
+								if tail3 == t311.To.Tail {
+									t511 := t311
+									t610 := t311
+									t712 := tail3 + 1
+									t87 := owner3
 //line send.go:72
-									t88.To.Tail = t109
+									t511.To.Tail = t712
 //line send.go:72
-									t99.To.Owner = t1112
-									t1210 := uint32(tail3)
-									ticket5 = t1210
-									room12 = 0
+									t610.To.Owner = t87
+									t910 := uint32(tail3)
+									ticket5 = t910
+									room9 = 0
 									break block9
 								}
 //line send.go:75
-								t314.To.Tail = tail3
+								t311.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room15 := room12
+						room12 := room9
 //line alone.go:196
-						if room15 == 1 {
-							t67 := int(t50[13])
+						if room12 == 1 {
+							t611 := int(t50[13])
 //line alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
+							t713 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t67:t710]
+							saved3 := t49.Post[t611:t713]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result019 := t49.Correlation()
+							result017 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result019
+							saved3[len(t532)] = result017
 							t50[12] = i2 + 1
-							result018 = false
+							result016 = false
 							break block8
 						}
 //line alone.go:205
-						if room15 == 0 {
-							t910 := t49
-							t1010 := t532
-							t1113 := ticket6
-							var result020 []uint64
-//line send.go:102
-							if t910.To.Kind == 1 {
-								result020 = t910.Host
-							} else {
-								result020 = t910.Post
-							}
+						if room12 == 0 {
+							t911 := t49
+							t107 := t532
+							t1110 := ticket6
 //line alone.go:229
-							t229 := result020
-							t317 := t1113
-//line send.go:46
-							t130 := t910.To.Ring
-//line send.go:46
-							t230 := t910.To.Step
-//line send.go:46
-							t318 := t910.To.Slots
-							t411 := t317
-//line send.go:50
-							result021 := int(t130 + uint64(t411&(t318-1))*t230)
-//line send.go:46
-							result022 := result021
+							t126 := t911.To.Memory
+							t224 := t1110
+//line send.go:47
+							t127 := t911.To.Ring
+//line send.go:47
+							t225 := t911.To.Step
+//line send.go:47
+							t313 := t911.To.Slots
+							t410 := t224
+//line send.go:51
+							result018 := int(t127 + uint64(t410&(t313-1))*t225)
+//line send.go:47
+							result019 := result018
 //line alone.go:229
-							t59 := result022
-							t68 := uint64(t1113+1) << 32
-							memory3 := t229
-							slot5 := t59
-							tag4 := t68
+							t411 := result019
+							t512 := uint64(t1110+1) << 32
+							memory6 := t126
+							slot5 := t411
+							tag4 := t512
 //line alone.go:230
-							t711 := t910
-							t89 := memory3
-							t911 := slot5
-							t1011 := tag4
-//line send.go:112
-							t131 := t911
-							t231 := t911 + 4
-//line send.go:112
-							h3 := t89[t131:t231]
-							kernel.StoreRelaxed(&h3[0], t1011|uint64(t711.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t1011)
-							kernel.StoreRelaxed(&h3[2], t1011|uint64(t711.Words[t711.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1011|uint64(t711.Words[t711.At+3]))
+							t612 := t911
+							t714 := memory6
+							t88 := slot5
+							t912 := tag4
+//line send.go:103
+							t128 := t88
+							t226 := t88 + 4
+//line send.go:103
+							h3 := t714[t128:t226]
+							kernel.StoreRelaxed(&h3[0], t912|uint64(t612.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t912)
+							kernel.StoreRelaxed(&h3[2], t912|uint64(t612.Words[t612.At+2]))
+							kernel.StoreRelaxed(&h3[3], t912|uint64(t612.Words[t612.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1010); w8++ {
-								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1010[w8]))
+							for w8 := 0; w8 < len(t107); w8++ {
+								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t107[w8]))
 							}
-							t1114 := t910
-//line send.go:123
-							if !(t1114.Wakes == 0 || t1114.To.Kind == 1) {
-//line send.go:128
+							t108 := t911
+//line send.go:114
+							if !(t108.Wakes == 0 || t108.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box7 := int(t1114.To.Box)
-								t134 := box7 * 16
-								t233 := (box7 + 1) * 16
-//line send.go:130
-								b9 := t1114.Post[t134:t233]
-								loaded32 := host2.Load64(r, &b9[9])
+								b12 := t108.To.Words
+								loaded32 := host2.Load64(r, &b12[9])
 								if loaded32 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1114.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t1114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t108.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t108.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result018 = true
+					result016 = true
 				}
 //line alone.go:82
-				t552 = result018
+				t552 = result016
 			}
 			whole := t552
 //line alone.go:83
@@ -9216,29 +8990,29 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 									continue
 								}
 								next5 := t60[level2]
-								t69 := level2
-								var result023 uint32
+								t613 := level2
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
-									if t69 == 4 {
-										result023 = 0
+									if t613 == 4 {
+										result020 = 0
 										break
 //line look.go:35
-									} else if t69 < 4 {
-										result023 = shape.Slots + t69*shape.SideSlots
+									} else if t613 < 4 {
+										result020 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result023 = shape.Slots + (t69-1)*shape.SideSlots
+									result020 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result023 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
-									t912 := level2
-									source4 = t912
+									t913 := level2
+									source4 = t913
 									sides2 = 1
 								}
 							}
@@ -9266,53 +9040,53 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t622
-							ring2 := t1211
+							t129 := t622
+							ring2 := t129
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
+								ring2 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result024 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result024 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result024 = shape.Slots + t164*shape.SideSlots
+										result021 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result024 = shape.Slots + (t164-1)*shape.SideSlots
+									result021 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result025 uint32
+								var result022 uint32
 //line look.go:43
 								if t194 == 4 {
-									result025 = shape.Slots
+									result022 = shape.Slots
 								} else {
-									result025 = shape.SideSlots
+									result022 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result024 + sh.Ticket&(result025-1)) * shape.InStep
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
 							}
 							t2110 := at5
-							t2210 := at5 + shape.In
+							t227 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t2210]
-							cell2 := words[:t234]
+							slot6 := ring2[t2110:t227]
+							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded37 := host2.Load64(r, &slot6[w9])
 								v2 := loaded37
@@ -9399,16 +9173,16 @@ func quernHostTwiceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t215 *int64
-	var t38 *int64
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *int64
+	var t213 *int64
+	var t36 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -9511,13 +9285,13 @@ func quernHostTwiceActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TwiceActor(r, t38, t215, t115, sh, outcome)
+						quernRow5TwiceActor(r, t36, t213, t113, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -9536,7 +9310,7 @@ func quernHostTwiceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -9631,86 +9405,82 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -9722,17 +9492,17 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -9741,14 +9511,14 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -9760,70 +9530,59 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -9870,24 +9629,24 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -9920,8 +9679,8 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -9935,37 +9694,37 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -10029,14 +9788,14 @@ func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5TwiceActor(r *host2.Run, t38, t215, t115 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5TwiceActor(r *host2.Run, t36, t213, t113 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:151
 		if threadX == 0 {
-			*t38 = 2 * *t215
-			*t115 += *t215
+			*t36 = 2 * *t213
+			*t113 += *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -10046,7 +9805,7 @@ func quernRow5TwiceActor(r *host2.Run, t38, t215, t115 *int64, sh *actor.Status,
 }
 
 //go:noinline
-func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -10070,39 +9829,39 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -10122,7 +9881,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -10131,216 +9890,201 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -10349,7 +10093,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -10373,24 +10117,24 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -10423,8 +10167,8 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -10438,37 +10182,37 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -10489,7 +10233,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -10556,16 +10300,16 @@ func quernHostLingerActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t215 *int64
-	var t38 *int64
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *int64
+	var t213 *int64
+	var t36 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -10668,13 +10412,13 @@ func quernHostLingerActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5LingerActor(r, t215, t115, t38, sh, outcome)
+						quernRow5LingerActor(r, t213, t113, t36, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -10693,7 +10437,7 @@ func quernHostLingerActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -10788,86 +10532,82 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -10879,17 +10619,17 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -10898,14 +10638,14 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -10917,70 +10657,59 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -11027,24 +10756,24 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -11077,8 +10806,8 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -11092,37 +10821,37 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -11186,7 +10915,7 @@ func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5LingerActor(r *host2.Run, t215, t115, t38 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5LingerActor(r *host2.Run, t213, t113, t36 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -11194,7 +10923,7 @@ func quernRow5LingerActor(r *host2.Run, t215, t115, t38 *int64, sh *actor.Status
 		if threadX == 0 {
 			now2 := kernel.GlobalTimer()
 //line handlers.go:163
-			until := now2 + *t215
+			until := now2 + *t213
 			var now3 int64
 			for {
 //line handlers.go:163
@@ -11204,8 +10933,8 @@ func quernRow5LingerActor(r *host2.Run, t215, t115, t38 *int64, sh *actor.Status
 				}
 			}
 //line handlers.go:165
-			*t115++
-			*t38 = *t115
+			*t113++
+			*t36 = *t113
 		}
 //line alone.go:59
 		if t2 {
@@ -11215,7 +10944,7 @@ func quernRow5LingerActor(r *host2.Run, t215, t115, t38 *int64, sh *actor.Status
 }
 
 //go:noinline
-func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -11239,39 +10968,39 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -11291,7 +11020,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -11300,216 +11029,201 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -11518,7 +11232,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -11542,24 +11256,24 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -11592,8 +11306,8 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -11607,37 +11321,37 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -11658,7 +11372,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -11726,24 +11440,24 @@ func quernHostScatterActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Burst, int32]](r, 1)
 	var in2 *Burst
 	var out2 *int32
-	var t215 *[32]int32
-	var t38 *Burst
+	var t213 *[32]int32
+	var t36 *Burst
 	var t46 *int32
 	endeds := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	givens := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
-	var result015 kernel.Action
+	var result013 kernel.Action
 	anys := host2.Scratch[bool](r, 6, r.BlockDim.Count())
 	var result2 kernel.Action
 	var outcome uint32
 	var forwards bool
 	var stops bool
 	var last bool
-	t98 := shape.OutAt
-	t108 := shape.OutAt + shape.Out - 3
+	t99 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t235 := shape.Stride
+	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -11844,35 +11558,35 @@ func quernHostScatterActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = state
-				t38 = in2
+				t213 = state
+				t36 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t215, t38)
+						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t213, t36)
 					}
 				}
 //line handlers.go:193
 				host2.All(alls, givens)
 				if !alls[0] {
 //line handlers.go:194
-					result015 = 4
+					result013 = 4
 				} else {
 					host2.Any(anys, endeds)
 //line handlers.go:204
-					result015 = 1
+					result013 = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow6ScatterActor(r, anys, first4, t215, t46, t38)
+							quernRow6ScatterActor(r, anys, first4, t213, t46, t36)
 						}
 					}
 				}
 //line quern_gen.go:13
-				result2 = result015
+				result2 = result013
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -11897,7 +11611,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t98, t108, cursor, forwards, t51, t522, last, command, in, mail, t235, t253, t263)
+					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11992,86 +11706,82 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -12083,17 +11793,17 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -12102,14 +11812,14 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -12121,70 +11831,59 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -12231,24 +11930,24 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -12281,8 +11980,8 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -12296,37 +11995,37 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -12396,7 +12095,7 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t215 *[32]int32, t38 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t213 *[32]int32, t36 *Burst) {
 	cRow2 := cs2[first3:][:32]
 	endedRow := endeds[first3:][:32]
 	givenRow := givens[first3:][:32]
@@ -12404,226 +12103,210 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
+		t113 := c2
 //line handlers.go:183
 		ended := false
-		for n := t215[threadX]; int(n)*32+threadX < int(t38.Count); n++ {
-			v2 := t38.First + int64(int(n)*32+threadX)
-			t116 := t115
+		for n := t213[threadX]; int(n)*32+threadX < int(t36.Count); n++ {
+			v2 := t36.First + int64(int(n)*32+threadX)
+			t114 := t113
 //line handlers.go:186
-			t216 := t38.To
-			t39 := &v2
-			var result010 bool
+			t214 := t36.To
+			t37 := &v2
+			var result09 bool
 //line context.go:54
-			if t216.Mailbox == 0 {
-				result010 = false
+			if t214.Mailbox == 0 {
+				result09 = false
 			} else {
-				t117 := t216.Mailbox
-				t217 := t216.Actor
-//line send.go:27
-				if !(t116.To.Box == t117 && t116.To.Actor == t217) {
-//line send.go:30
-					t118 := int(t117) * 16
-					t218 := (int(t117) + 1) * 16
-//line send.go:30
-					b4 := t116.Post[t118:t218]
-					loaded15 := host2.Load64(r, &b4[0])
+				t115 := t214.Mailbox
+				t215 := t214.Actor
+//line send.go:28
+				if !(t114.To.Box == t115 && t114.To.Actor == t215) {
 //line send.go:31
-					loaded16 := host2.Load64(r, &b4[8])
-					loaded17 := host2.Load64(r, &b4[10])
+					t116 := int(t115) * 16
+					t216 := (int(t115) + 1) * 16
 //line send.go:31
-					t116.To = actor.Target{Box: t117, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-					room6 := len(t116.Post)
-					if t116.To.Kind == 1 {
-						room6 = len(t116.Host)
+					b5 := t114.Post[t116:t216]
+					memory3 := t114.Post
+					if b5[13] == 1 {
+						memory3 = t114.Host
 					}
-					end2 := t116.To.Ring + uint64(t116.To.Slots)*t116.To.Step
-//line send.go:37
-					if end2 > uint64(room6) || t116.To.Ring > end2 {
+					loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+					loaded16 := host2.Load64(r, &b5[8])
+					loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+					t114.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+//line send.go:38
+					end2 := t114.To.Ring + uint64(t114.To.Slots)*t114.To.Step
+//line send.go:38
+					if end2 > uint64(len(memory3)) || t114.To.Ring > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:58
-				t310 := t116
+				t38 := t114
 				var ticket3 uint32
-				var room7 uint32
+				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:58
-					box4 := int(t310.To.Box)
-					t119 := box4 * 16
-					t219 := (box4 + 1) * 16
 //line send.go:60
-					for b5 := t310.Post[t119:t219]; ; {
-						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-							t311 := t310
-							t47 := b5
+					for b6 := t38.To.Words; ; {
+						if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
+							t117 := t38
 //line send.go:83
-							loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-							t311.To.Owner = uint32(loaded18)
-							var room8 uint32
+							b7 := t117.To.Words
+							loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-							if t311.To.Owner != t311.To.Actor {
-								room8 = 2
+							t117.To.Owner = uint32(loaded18)
+							var room6 uint32
+//line send.go:85
+							if t117.To.Owner != t117.To.Actor {
+								room6 = 2
 							} else {
-								t220 := t311
-								t312 := t311
-//line send.go:87
-								loaded19 := host2.Load64(r, &t47[0])
-								t55 := loaded19
-//line send.go:87
-								loaded20 := host2.Load64(r, &t47[8])
-								t76 := loaded20
-//line send.go:87
-								t220.To.Tail = t55
-//line send.go:87
-								t312.To.Head = t76
-								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots && t311.To.Kind == 1 {
-									loaded21 := host2.Load64(r, &t311.Host[t47[15]+1])
-//line send.go:89
-									t311.To.Head = loaded21
-									kernel.StoreRelaxed(&t47[8], t311.To.Head)
+								t217 := t117
+								t39 := t117
+//line send.go:88
+								loaded19 := host2.Load64(r, &b7[0])
+								t56 := loaded19
+//line send.go:88
+								loaded20 := host2.Load64(r, &b7[8])
+								t77 := loaded20
+//line send.go:88
+								t217.To.Tail = t56
+//line send.go:88
+								t39.To.Head = t77
+								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
+									loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+//line send.go:90
+									t117.To.Head = loaded21
+									kernel.StoreRelaxed(&b7[8], t117.To.Head)
 								}
-								if uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-									room8 = 1
+								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+									room6 = 1
 								} else {
-									room8 = 0
+									room6 = 0
 								}
 							}
 //line send.go:62
-							room9 := room8
-							if room9 != 0 {
+							room7 := room6
+							if room7 != 0 {
 //line send.go:63
-								atomic.AddUint64(&b5[1], 1)
+								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
-								room7 = room9
+								room5 = room7
 								break block6
 							}
 						}
 //line send.go:67
-						loaded22 := host2.Load64(r, &b5[10])
+						loaded22 := host2.Load64(r, &b6[10])
 						owner2 := uint32(loaded22)
 //line send.go:70
-						old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 						tail2 := old2
 //line send.go:71
-						if tail2 == t310.To.Tail {
-							t85 := t310
-							t97 := t310
-							t106 := tail2 + 1
-							t1110 := owner2
+						if tail2 == t38.To.Tail {
+							t57 := t38
+							t67 := t38
+							t78 := tail2 + 1
+							t85 := owner2
 //line send.go:72
-							t85.To.Tail = t106
+							t57.To.Tail = t78
 //line send.go:72
-							t97.To.Owner = t1110
-							t124 := uint32(tail2)
-							ticket3 = t124
-							room7 = 0
+							t67.To.Owner = t85
+							t97 := uint32(tail2)
+							ticket3 = t97
+							room5 = 0
 							break block6
 						}
 //line send.go:75
-						t310.To.Tail = tail2
+						t38.To.Tail = tail2
 					}
 				}
 //line context.go:58
 				ticket4 := ticket3
-				room10 := room7
+				room8 := room5
 //line context.go:59
-				if room10 != 0 {
-					result010 = false
+				if room8 != 0 {
+					result09 = false
 				} else {
-					var result011 []uint64
-//line send.go:102
-					if t116.To.Kind == 1 {
-						result011 = t116.Host
-					} else {
-						result011 = t116.Post
-					}
+					t68 := t114.To.Memory
+					t79 := ticket4
+//line send.go:47
+					t118 := t114.To.Ring
+//line send.go:47
+					t218 := t114.To.Step
+//line send.go:47
+					t310 := t114.To.Slots
+					t47 := t79
+//line send.go:51
+					result010 := int(t118 + uint64(t47&(t310-1))*t218)
+//line send.go:47
+					result011 := result010
 //line context.go:62
-					t77 := result011
-					t86 := ticket4
-//line send.go:46
-					t120 := t116.To.Ring
-//line send.go:46
-					t221 := t116.To.Step
-//line send.go:46
-					t313 := t116.To.Slots
-					t48 := t86
-//line send.go:50
-					result012 := int(t120 + uint64(t48&(t313-1))*t221)
-//line send.go:46
-					result013 := result012
-//line context.go:62
-					t107 := result013
-					t1111 := uint64(ticket4+1) << 32
-					memory2 := t77
-					slot3 := t107
-					tag2 := t1111
+					t98 := result011
+					t105 := uint64(ticket4+1) << 32
+					memory4 := t68
+					slot3 := t98
+					tag2 := t105
 //line context.go:63
-					t125 := t116
-					t133 := memory2
-					t143 := slot3
-					t152 := tag2
-//line send.go:112
-					t121 := t143
-					t223 := t143 + 4
-//line send.go:112
-					h2 := t133[t121:t223]
-					kernel.StoreRelaxed(&h2[0], t152|uint64(t125.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t152)
-					kernel.StoreRelaxed(&h2[2], t152|uint64(t125.Words[t125.At+2]))
-					kernel.StoreRelaxed(&h2[3], t152|uint64(t125.Words[t125.At+3]))
+					t119 := t114
+					t123 := memory4
+					t133 := slot3
+					t143 := tag2
+//line send.go:103
+					t120 := t133
+					t219 := t133 + 4
+//line send.go:103
+					h2 := t123[t120:t219]
+					kernel.StoreRelaxed(&h2[0], t143|uint64(t119.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t143)
+					kernel.StoreRelaxed(&h2[2], t143|uint64(t119.Words[t119.At+2]))
+					kernel.StoreRelaxed(&h2[3], t143|uint64(t119.Words[t119.At+3]))
 //line context.go:64
-					t163 := memory2
-					t172 := slot3 + 4
-					t182 := tag2
-					t193 := t39
+					t152 := memory4
+					t163 := slot3 + 4
+					t172 := tag2
+					t182 := t37
 //line context.go:64
-					kernel.PutWords(t163, t172, t182, t193)
-					t202 := t116
-//line send.go:123
-					if !(t202.Wakes == 0 || t202.To.Kind == 1) {
-//line send.go:128
+					kernel.PutWords(t152, t163, t172, t182)
+					t193 := t114
+//line send.go:114
+					if !(t193.Wakes == 0 || t193.To.Kind == 1) {
+//line send.go:119
 						kernel.Fence()
-						box5 := int(t202.To.Box)
-						t126 := box5 * 16
-						t224 := (box5 + 1) * 16
-//line send.go:130
-						b6 := t202.Post[t126:t224]
-						loaded23 := host2.Load64(r, &b6[9])
+						b8 := t193.To.Words
+						loaded23 := host2.Load64(r, &b8[9])
 						if loaded23 != 0 {
-//line send.go:132
-							kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
-							kernel.StoreRelaxed(&t202.Host[0], 1)
+//line send.go:122
+							kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
+							kernel.StoreRelaxed(&t193.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result010 = true
+					result09 = true
 				}
 			}
 //line handlers.go:186
-			if !result010 {
-				t56 := t115
+			if !result09 {
+				t58 := t113
 //line handlers.go:187
-				t66 := t38.To
-				var result014 bool
+				t69 := t36.To
+				var result012 bool
 //line context.go:72
-				if t66.Mailbox == 0 {
-					result014 = true
+				if t69.Mailbox == 0 {
+					result012 = true
 				} else {
-					loaded24 := host2.Load64(r, &t56.Post[int(t66.Mailbox)*16+10])
-					result014 = uint32(loaded24) != t66.Actor
+					loaded24 := host2.Load64(r, &t58.Post[int(t69.Mailbox)*16+10])
+					result012 = uint32(loaded24) != t69.Actor
 				}
 //line handlers.go:187
-				ended = result014
+				ended = result012
 				break
 			}
-			t215[threadX] = n + 1
+			t213[threadX] = n + 1
 		}
-		done := int(t215[threadX])*32+threadX >= int(t38.Count)
+		done := int(t213[threadX])*32+threadX >= int(t36.Count)
 		given := done || ended
 		endedRow[threadX] = ended
 		givenRow[threadX] = given
@@ -12631,16 +12314,16 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t215 *[32]int32, t46 *int32, t38 *Burst) {
+func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t213 *[32]int32, t46 *int32, t36 *Burst) {
 	anyRow := anys[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		any2 := anyRow[threadX]
 //line handlers.go:196
 		lost := any2
-		t215[threadX] = 0
+		t213[threadX] = 0
 		if threadX == 0 {
-			*t46 = t38.Count
+			*t46 = t36.Count
 			if lost {
 				*t46 = -1
 			}
@@ -12661,7 +12344,7 @@ func quernRow7ScatterActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t108 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
+func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12685,39 +12368,39 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t225 := source3
-				var result016 uint32
+				t220 := source3
+				var result014 uint32
 				switch {
 				default:
 //line look.go:33
-					if t225 == 4 {
-						result016 = 0
+					if t220 == 4 {
+						result014 = 0
 						break
 //line look.go:35
-					} else if t225 < 4 {
-						result016 = shape.Slots + t225*shape.SideSlots
+					} else if t220 < 4 {
+						result014 = shape.Slots + t220*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result016 = shape.Slots + (t225-1)*shape.SideSlots
+					result014 = shape.Slots + (t220-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t57 := source3
-				var result017 uint32
+				t59 := source3
+				var result015 uint32
 //line look.go:43
-				if t57 == 4 {
-					result017 = shape.Slots
+				if t59 == 4 {
+					result015 = shape.Slots
 				} else {
-					result017 = shape.SideSlots
+					result015 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
-				t78 := at3
-				t87 := at3 + shape.Out
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
+				t710 := at3
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t78:t87]
+				slot4 := t422[t710:t86]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t98:t108]
+				reply2 := words[t99:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -12727,8 +12410,8 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 //line alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
-			t482 := now3
-			begin = t482
+			t48 := now3
+			begin = t48
 //line alone.go:81
 			sh.Missing[0] = 9
 			t552 := !forwards
@@ -12737,7 +12420,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result018 bool
+				var result016 bool
 			block8:
 				switch {
 				default:
@@ -12746,210 +12429,195 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t127 := uint32(to2)
-						t226 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t127 && t49.To.Actor == t226) {
-//line send.go:30
-							t128 := int(t127) * 16
-							t227 := (int(t127) + 1) * 16
-//line send.go:30
-							b7 := t49.Post[t128:t227]
-							loaded25 := host2.Load64(r, &b7[0])
+						t121 := uint32(to2)
+						t221 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t121 && t49.To.Actor == t221) {
 //line send.go:31
-							loaded26 := host2.Load64(r, &b7[8])
-							loaded27 := host2.Load64(r, &b7[10])
+							t124 := int(t121) * 16
+							t223 := (int(t121) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t127, Actor: t226, Tail: loaded25, Head: loaded26, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded27)}
-//line send.go:33
-							room11 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room11 = len(t49.Host)
+							b9 := t49.Post[t124:t223]
+							memory5 := t49.Post
+							if b9[13] == 1 {
+								memory5 = t49.Host
 							}
-							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(room11) || t49.To.Ring > end3 {
+							loaded25 := host2.Load64(r, &b9[0])
+//line send.go:36
+							loaded26 := host2.Load64(r, &b9[8])
+							loaded27 := host2.Load64(r, &b9[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t121, Actor: t221, Tail: loaded25, Head: loaded26, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded27)}
 //line send.go:38
+							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end3 > uint64(len(memory5)) || t49.To.Ring > end3 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t314 := t49
+						t311 := t49
 						var ticket5 uint32
-						var room12 uint32
+						var room9 uint32
 					block9:
 						switch {
 						default:
-//line send.go:58
-							box6 := int(t314.To.Box)
-							t129 := box6 * 16
-							t228 := (box6 + 1) * 16
 //line send.go:60
-							for b8 := t314.Post[t129:t228]; ; {
-								if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-									t315 := t314
-									t410 := b8
+							for b10 := t311.To.Words; ; {
+								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
+									t125 := t311
 //line send.go:83
-									loaded28 := host2.Load64(r, &t410[10])
-//line send.go:83
-									t315.To.Owner = uint32(loaded28)
-									var room13 uint32
+									b11 := t125.To.Words
+									loaded28 := host2.Load64(r, &b11[10])
 //line send.go:84
-									if t315.To.Owner != t315.To.Actor {
-										room13 = 2
+									t125.To.Owner = uint32(loaded28)
+									var room10 uint32
+//line send.go:85
+									if t125.To.Owner != t125.To.Actor {
+										room10 = 2
 									} else {
-										t229 := t315
-										t316 := t315
-//line send.go:87
-										loaded29 := host2.Load64(r, &t410[0])
-										t58 := loaded29
-//line send.go:87
-										loaded30 := host2.Load64(r, &t410[8])
-										t79 := loaded30
-//line send.go:87
-										t229.To.Tail = t58
-//line send.go:87
-										t316.To.Head = t79
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
-											loaded31 := host2.Load64(r, &t315.Host[t410[15]+1])
-//line send.go:89
-											t315.To.Head = loaded31
-											kernel.StoreRelaxed(&t410[8], t315.To.Head)
+										t224 := t125
+										t312 := t125
+//line send.go:88
+										loaded29 := host2.Load64(r, &b11[0])
+										t510 := loaded29
+//line send.go:88
+										loaded30 := host2.Load64(r, &b11[8])
+										t711 := loaded30
+//line send.go:88
+										t224.To.Tail = t510
+//line send.go:88
+										t312.To.Head = t711
+										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots && t125.To.Kind == 1 {
+											loaded31 := host2.Load64(r, &t125.Host[b11[15]+1])
+//line send.go:90
+											t125.To.Head = loaded31
+											kernel.StoreRelaxed(&b11[8], t125.To.Head)
 										}
-										if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-											room13 = 1
+										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots {
+											room10 = 1
 										} else {
-											room13 = 0
+											room10 = 0
 										}
 									}
 //line send.go:62
-									room14 := room13
-									if room14 != 0 {
+									room11 := room10
+									if room11 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b8[1], 1)
+										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
-										room12 = room14
+										room9 = room11
 										break block9
 									}
 								}
 //line send.go:67
-								loaded32 := host2.Load64(r, &b8[10])
+								loaded32 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded32)
 //line send.go:70
-								old3 := kernel.AtomicCompareAndSwap(&b8[0], t314.To.Tail, t314.To.Tail+1)
+								old3 := kernel.AtomicCompareAndSwap(&b10[0], t311.To.Tail, t311.To.Tail+1)
 								tail3 := old3
 //line send.go:71
-								if tail3 == t314.To.Tail {
-									t88 := t314
-									t99 := t314
-									t109 := tail3 + 1
-									t1112 := owner3
+								if tail3 == t311.To.Tail {
+									t511 := t311
+									t610 := t311
+									t712 := tail3 + 1
+									t87 := owner3
 //line send.go:72
-									t88.To.Tail = t109
+									t511.To.Tail = t712
 //line send.go:72
-									t99.To.Owner = t1112
-									t1210 := uint32(tail3)
-									ticket5 = t1210
-									room12 = 0
+									t610.To.Owner = t87
+									t910 := uint32(tail3)
+									ticket5 = t910
+									room9 = 0
 									break block9
 								}
 //line send.go:75
-								t314.To.Tail = tail3
+								t311.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room15 := room12
+						room12 := room9
 //line alone.go:196
-						if room15 == 1 {
-							t67 := int(t50[13])
+						if room12 == 1 {
+							t611 := int(t50[13])
 //line alone.go:197
-							t710 := int(t50[13]) + len(t532) + 1
+							t713 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t67:t710]
+							saved3 := t49.Post[t611:t713]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result019 := t49.Correlation()
+							result017 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result019
+							saved3[len(t532)] = result017
 							t50[12] = i2 + 1
-							result018 = false
+							result016 = false
 							break block8
 						}
 //line alone.go:205
-						if room15 == 0 {
-							t910 := t49
-							t1010 := t532
-							t1113 := ticket6
-							var result020 []uint64
-//line send.go:102
-							if t910.To.Kind == 1 {
-								result020 = t910.Host
-							} else {
-								result020 = t910.Post
-							}
+						if room12 == 0 {
+							t911 := t49
+							t107 := t532
+							t1110 := ticket6
 //line alone.go:229
-							t230 := result020
-							t317 := t1113
-//line send.go:46
-							t130 := t910.To.Ring
-//line send.go:46
-							t231 := t910.To.Step
-//line send.go:46
-							t318 := t910.To.Slots
-							t411 := t317
-//line send.go:50
-							result021 := int(t130 + uint64(t411&(t318-1))*t231)
-//line send.go:46
-							result022 := result021
+							t126 := t911.To.Memory
+							t225 := t1110
+//line send.go:47
+							t127 := t911.To.Ring
+//line send.go:47
+							t226 := t911.To.Step
+//line send.go:47
+							t313 := t911.To.Slots
+							t410 := t225
+//line send.go:51
+							result018 := int(t127 + uint64(t410&(t313-1))*t226)
+//line send.go:47
+							result019 := result018
 //line alone.go:229
-							t59 := result022
-							t68 := uint64(t1113+1) << 32
-							memory3 := t230
-							slot5 := t59
-							tag4 := t68
+							t411 := result019
+							t512 := uint64(t1110+1) << 32
+							memory6 := t126
+							slot5 := t411
+							tag4 := t512
 //line alone.go:230
-							t711 := t910
-							t89 := memory3
-							t911 := slot5
-							t1011 := tag4
-//line send.go:112
-							t131 := t911
-							t233 := t911 + 4
-//line send.go:112
-							h3 := t89[t131:t233]
-							kernel.StoreRelaxed(&h3[0], t1011|uint64(t711.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t1011)
-							kernel.StoreRelaxed(&h3[2], t1011|uint64(t711.Words[t711.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1011|uint64(t711.Words[t711.At+3]))
+							t612 := t911
+							t714 := memory6
+							t88 := slot5
+							t912 := tag4
+//line send.go:103
+							t128 := t88
+							t227 := t88 + 4
+//line send.go:103
+							h3 := t714[t128:t227]
+							kernel.StoreRelaxed(&h3[0], t912|uint64(t612.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t912)
+							kernel.StoreRelaxed(&h3[2], t912|uint64(t612.Words[t612.At+2]))
+							kernel.StoreRelaxed(&h3[3], t912|uint64(t612.Words[t612.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1010); w8++ {
-								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1010[w8]))
+							for w8 := 0; w8 < len(t107); w8++ {
+								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t107[w8]))
 							}
-							t1114 := t910
-//line send.go:123
-							if !(t1114.Wakes == 0 || t1114.To.Kind == 1) {
-//line send.go:128
+							t108 := t911
+//line send.go:114
+							if !(t108.Wakes == 0 || t108.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box7 := int(t1114.To.Box)
-								t134 := box7 * 16
-								t234 := (box7 + 1) * 16
-//line send.go:130
-								b9 := t1114.Post[t134:t234]
-								loaded33 := host2.Load64(r, &b9[9])
+								b12 := t108.To.Words
+								loaded33 := host2.Load64(r, &b12[9])
 								if loaded33 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1114.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t1114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t108.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t108.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result018 = true
+					result016 = true
 				}
 //line alone.go:82
-				t552 = result018
+				t552 = result016
 			}
 			whole := t552
 //line alone.go:83
@@ -12988,29 +12656,29 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t69 := level2
-								var result023 uint32
+								t613 := level2
+								var result020 uint32
 								switch {
 								default:
 //line look.go:33
-									if t69 == 4 {
-										result023 = 0
+									if t613 == 4 {
+										result020 = 0
 										break
 //line look.go:35
-									} else if t69 < 4 {
-										result023 = shape.Slots + t69*shape.SideSlots
+									} else if t613 < 4 {
+										result020 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result023 = shape.Slots + (t69-1)*shape.SideSlots
+									result020 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result023 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded35 := host2.Load64(r, &t622[at4])
 								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
-									t912 := level2
-									source4 = t912
+									t913 := level2
+									source4 = t913
 									sides2 = 1
 								}
 							}
@@ -13038,53 +12706,53 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1211 := t622
-							ring2 := t1211
+							t129 := t622
+							ring2 := t129
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t135 := t632
+								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t135
+								ring2 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result024 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result024 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result024 = shape.Slots + t164*shape.SideSlots
+										result021 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result024 = shape.Slots + (t164-1)*shape.SideSlots
+									result021 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result025 uint32
+								var result022 uint32
 //line look.go:43
 								if t194 == 4 {
-									result025 = shape.Slots
+									result022 = shape.Slots
 								} else {
-									result025 = shape.SideSlots
+									result022 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result024 + sh.Ticket&(result025-1)) * shape.InStep
+								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
 							}
 							t2110 := at5
-							t2210 := at5 + shape.In
+							t228 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t2210]
-							cell2 := words[:t235]
+							slot6 := ring2[t2110:t228]
+							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded38 := host2.Load64(r, &slot6[w9])
 								v3 := loaded38
@@ -13171,16 +12839,16 @@ func quernHostSumActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *int64
-	var t215 *int64
-	var t38 *int64
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t113 *int64
+	var t213 *int64
+	var t36 *int64
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -13283,13 +12951,13 @@ func quernHostSumActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5SumActor(r, t115, t215, t38, sh, outcome)
+						quernRow5SumActor(r, t113, t213, t36, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -13308,7 +12976,7 @@ func quernHostSumActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -13403,86 +13071,82 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -13494,17 +13158,17 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -13513,14 +13177,14 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -13532,70 +13196,59 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -13642,24 +13295,24 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -13692,8 +13345,8 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -13707,37 +13360,37 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -13801,14 +13454,14 @@ func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5SumActor(r *host2.Run, t115, t215, t38 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5SumActor(r *host2.Run, t113, t213, t36 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:211
 		if threadX == 0 {
-			*t115 += *t215
-			*t38 = *t115
+			*t113 += *t213
+			*t36 = *t113
 		}
 //line alone.go:59
 		if t2 {
@@ -13818,7 +13471,7 @@ func quernRow5SumActor(r *host2.Run, t115, t215, t38 *int64, sh *actor.Status, o
 }
 
 //go:noinline
-func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -13842,39 +13495,39 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -13894,7 +13547,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -13903,216 +13556,201 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -14121,7 +13759,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -14145,24 +13783,24 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -14195,8 +13833,8 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -14210,37 +13848,37 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -14261,7 +13899,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -14328,17 +13966,17 @@ func quernHostFlawedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t115 *Flaw
-	var t215 *int64
-	var t38 *int64
+	var t113 *Flaw
+	var t213 *int64
+	var t36 *int64
 	var flaw bool
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -14441,16 +14079,16 @@ func quernHostFlawedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:229
-				flaw = *t215 == t115.Number
+				flaw = *t213 == t113.Number
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5FlawedActor(r, flaw, t115, t215, t38, sh, outcome)
+						quernRow5FlawedActor(r, flaw, t113, t213, t36, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -14469,7 +14107,7 @@ func quernHostFlawedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -14564,86 +14202,82 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -14655,17 +14289,17 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -14674,14 +14308,14 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -14693,70 +14327,59 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -14803,24 +14426,24 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -14853,8 +14476,8 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -14868,37 +14491,37 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -14962,17 +14585,17 @@ func quernRow4FlawedActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5FlawedActor(r *host2.Run, flaw bool, t115 *Flaw, t215, t38 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5FlawedActor(r *host2.Run, flaw bool, t113 *Flaw, t213, t36 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:230
-		if flaw && (t115.Thread < 0 || int(t115.Thread) == threadX) {
+		if flaw && (t113.Thread < 0 || int(t113.Thread) == threadX) {
 			host2.Fail(r, "asked to")
 		}
 		if threadX == 0 && !flaw {
-			t115.Sum += *t215
-			*t38 = t115.Sum
+			t113.Sum += *t213
+			*t36 = t113.Sum
 		}
 //line alone.go:59
 		if t2 {
@@ -14982,7 +14605,7 @@ func quernRow5FlawedActor(r *host2.Run, flaw bool, t115 *Flaw, t215, t38 *int64,
 }
 
 //go:noinline
-func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -15006,39 +14629,39 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -15058,7 +14681,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -15067,216 +14690,201 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -15285,7 +14893,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -15309,24 +14917,24 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -15359,8 +14967,8 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -15374,37 +14982,37 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -15425,7 +15033,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -15493,16 +15101,16 @@ func quernHostCollectActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
 	var out2 *Ball
-	var t215 *Ball
-	var t38 *Ball
+	var t213 *Ball
+	var t36 *Ball
 	var t46 *Ball
-	var result011 kernel.Action = 1
-	outcome := uint32(result011)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -15606,14 +15214,14 @@ func quernHostCollectActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = state
-				t38 = in2
+				t213 = state
+				t36 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t215, t38, t46, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t213, t36, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -15632,7 +15240,7 @@ func quernHostCollectActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -15727,86 +15335,82 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -15818,17 +15422,17 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -15837,14 +15441,14 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -15856,70 +15460,59 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -15966,24 +15559,24 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -16016,8 +15609,8 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -16031,37 +15624,37 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -16131,22 +15724,22 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t215, t38, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t36, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t113 := c2
 //line handlers.go:244
 		if threadX == 0 {
-			result010 := t115.Sender()
-			if result010 != 0 {
+			result09 := t113.Sender()
+			if result09 != 0 {
 //line handlers.go:246
-				*t215 = *t38
+				*t213 = *t36
 			}
-			*t46 = *t215
+			*t46 = *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -16156,7 +15749,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t215,
 }
 
 //go:noinline
-func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -16180,39 +15773,39 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result012 uint32
+				t214 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result012 = 0
+					if t214 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result012 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result011 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t216-1)*shape.SideSlots
+					result011 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result013 uint32
+				t56 := source3
+				var result012 uint32
 //line look.go:43
-				if t55 == 4 {
-					result013 = shape.Slots
+				if t56 == 4 {
+					result012 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -16232,7 +15825,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result014 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -16241,216 +15834,201 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result015 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result015
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result014 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result016 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result016 = t99.Host
-							} else {
-								result016 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result016
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result017 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result018 := result017
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result015 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result016 := result015
 //line alone.go:229
-							t57 := result018
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result016
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result014 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result014
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -16459,7 +16037,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -16483,24 +16061,24 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result019 uint32
+								t610 := level2
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result019 = 0
+									if t610 == 4 {
+										result017 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result019 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result017 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t68-1)*shape.SideSlots
+									result017 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -16533,8 +16111,8 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -16548,37 +16126,37 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result020 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result020 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result020 = shape.Slots + t163*shape.SideSlots
+										result018 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t163-1)*shape.SideSlots
+									result018 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result021 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result021 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result021 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -16599,7 +16177,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -16666,15 +16244,15 @@ func quernHostCountActor(r *host2.Run) {
 	var state *Ball
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var out2 *Ball
-	var t215 *Ball
+	var t213 *Ball
 	var t46 *Ball
-	var result011 kernel.Action = 1
-	outcome := uint32(result011)
+	var result010 kernel.Action = 1
+	outcome := uint32(result010)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -16769,13 +16347,13 @@ func quernHostCountActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = state
+				t213 = state
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4CountActor(r, cs2, first3, t215, t46, sh, outcome)
+						quernRow4CountActor(r, cs2, first3, t213, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -16794,7 +16372,7 @@ func quernHostCountActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -16889,86 +16467,82 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -16980,17 +16554,17 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -16999,14 +16573,14 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -17018,70 +16592,59 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -17128,24 +16691,24 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -17178,8 +16741,8 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -17193,37 +16756,37 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -17286,22 +16849,22 @@ func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t215, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t113 := c2
 //line handlers.go:257
 		if threadX == 0 {
-			result010 := t115.Sender()
-			if result010 != 0 {
+			result09 := t113.Sender()
+			if result09 != 0 {
 //line handlers.go:259
-				t215.Count++
+				t213.Count++
 			}
-			*t46 = *t215
+			*t46 = *t213
 		}
 //line alone.go:59
 		if t2 {
@@ -17311,7 +16874,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t215, t
 }
 
 //go:noinline
-func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -17335,39 +16898,39 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result012 uint32
+				t214 := source3
+				var result011 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result012 = 0
+					if t214 == 4 {
+						result011 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result012 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result011 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result012 = shape.Slots + (t216-1)*shape.SideSlots
+					result011 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result013 uint32
+				t56 := source3
+				var result012 uint32
 //line look.go:43
-				if t55 == 4 {
-					result013 = shape.Slots
+				if t56 == 4 {
+					result012 = shape.Slots
 				} else {
-					result013 = shape.SideSlots
+					result012 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -17387,7 +16950,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result014 bool
+				var result013 bool
 			block7:
 				switch {
 				default:
@@ -17396,216 +16959,201 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t38 := t49
+						t36 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t38.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t38.Post[t118:t219]; ; {
-								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									t39 := t38
-									t47 := b5
+							for b6 := t36.To.Words; ; {
+								if t36.To.Owner != t36.To.Actor || uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
+									t116 := t36
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t39.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t39.To.Owner != t39.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t39
-										t310 := t39
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t310.To.Head = t77
-										if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots && t39.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t39.Host[t47[15]+1])
-//line send.go:89
-											t39.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t39.To.Head)
+										t217 := t116
+										t37 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t37.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t38.To.Tail, t38.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t36.To.Tail, t36.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t38.To.Tail {
-									t86 := t38
-									t98 := t38
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t36.To.Tail {
+									t58 := t36
+									t67 := t36
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t38.To.Tail = tail2
+								t36.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result015 := t49.Correlation()
+							result014 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result015
+							saved3[len(t532)] = result014
 							t50[12] = i2 + 1
-							result014 = false
+							result013 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result016 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result016 = t99.Host
-							} else {
-								result016 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result016
-							t311 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t312 := t99.To.Slots
-							t410 := t311
-//line send.go:50
-							result017 := int(t120 + uint64(t410&(t312-1))*t223)
-//line send.go:46
-							result018 := result017
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t38 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result015 := int(t119 + uint64(t47&(t38-1))*t219)
+//line send.go:47
+							result016 := result015
 //line alone.go:229
-							t57 := result018
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result016
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result014 = true
+					result013 = true
 				}
 //line alone.go:82
-				t552 = result014
+				t552 = result013
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -17614,7 +17162,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -17638,24 +17186,24 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result019 uint32
+								t610 := level2
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result019 = 0
+									if t610 == 4 {
+										result017 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result019 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result017 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t68-1)*shape.SideSlots
+									result017 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result019 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -17688,8 +17236,8 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -17703,37 +17251,37 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result020 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result020 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result020 = shape.Slots + t163*shape.SideSlots
+										result018 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t163-1)*shape.SideSlots
+									result018 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result021 uint32
+								var result019 uint32
 //line look.go:43
 								if t193 == 4 {
-									result021 = shape.Slots
+									result019 = shape.Slots
 								} else {
-									result021 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -17754,7 +17302,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -17820,15 +17368,15 @@ func quernHostTurnedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[page, page]](r, 1)
 	var in2 *page
 	var out2 *page
-	var t215 *page
-	var t38 *page
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t213 *page
+	var t36 *page
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -17922,12 +17470,12 @@ func quernHostTurnedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = in2
-				t38 = out2
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TurnedActor(r, t38, t215, sh, outcome)
+						quernRow4TurnedActor(r, t36, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -17946,7 +17494,7 @@ func quernHostTurnedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -18041,86 +17589,82 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -18132,17 +17676,17 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -18151,14 +17695,14 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -18170,70 +17714,59 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -18280,24 +17813,24 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -18330,8 +17863,8 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -18345,37 +17878,37 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -18432,13 +17965,13 @@ func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
 }
 
 //go:noinline
-func quernRow4TurnedActor(r *host2.Run, t38, t215 *page, sh *actor.Status, outcome uint32) {
+func quernRow4TurnedActor(r *host2.Run, t36, t213 *page, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:273
 		for i2 := threadX; i2 < 3584; i2 += 32 {
-			t38[i2] = t215[3583-i2]
+			t36[i2] = t213[3583-i2]
 		}
 //line alone.go:59
 		if t2 {
@@ -18448,7 +17981,7 @@ func quernRow4TurnedActor(r *host2.Run, t38, t215 *page, sh *actor.Status, outco
 }
 
 //go:noinline
-func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -18472,39 +18005,39 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -18524,7 +18057,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -18533,216 +18066,201 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t115 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
-//line send.go:30
-							t116 := int(t115) * 16
-							t218 := (int(t115) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t116:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t113 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t114 := int(t113) * 16
+							t216 := (int(t113) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t114:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t117 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t117:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t115 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t115.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t115.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t115.To.Owner != t115.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t115
+										t38 := t115
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line send.go:90
+											t115.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t115.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t118 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t118
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i3 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t119 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t116 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t119
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t117 := t99.To.Memory
+							t218 := t116
+//line send.go:47
+							t118 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t118 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t119+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t116+1) << 32
+							memory4 := t117
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t119 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t119:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1110 := t99
-//line send.go:123
-							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1110.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1110.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -18751,7 +18269,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -18775,24 +18293,24 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -18825,8 +18343,8 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -18840,37 +18358,37 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -18891,7 +18409,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}

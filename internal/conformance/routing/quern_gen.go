@@ -39,8 +39,8 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -52,7 +52,7 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostPlusOneActor,
 })
 
@@ -95,8 +95,8 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -108,7 +108,7 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostTimesTwoActor,
 })
 
@@ -151,8 +151,8 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -164,7 +164,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostTallyActor,
 })
 
@@ -207,8 +207,8 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -225,7 +225,7 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostSendActor,
 })
 
@@ -269,8 +269,8 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -301,8 +301,8 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 30, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 38, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
@@ -327,7 +327,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 124,
+	Shared: 136,
 	Host:   quernHostWorkActor,
 })
 
@@ -447,15 +447,15 @@ func quernHostPlusOneActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t215 *Item
-	var t38 *Item
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t213 *Item
+	var t36 *Item
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -549,12 +549,12 @@ func quernHostPlusOneActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = in2
-				t38 = out2
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t38, t215, sh, outcome)
+						quernRow4PlusOneActor(r, t36, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -573,7 +573,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -668,86 +668,82 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -759,17 +755,17 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -778,14 +774,14 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -797,70 +793,59 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -907,24 +892,24 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -957,8 +942,8 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -972,37 +957,37 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1059,13 +1044,13 @@ func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t38, t215 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4PlusOneActor(r *host2.Run, t36, t213 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t38 = Item{Key: t215.Key, Value: t215.Value + 1, Stages: t215.Stages + 1, Ask: 0}
+			*t36 = Item{Key: t213.Key, Value: t213.Value + 1, Stages: t213.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -1075,7 +1060,7 @@ func quernRow4PlusOneActor(r *host2.Run, t38, t215 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1099,39 +1084,39 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -1151,7 +1136,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -1160,216 +1145,201 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
-//line send.go:30
-							t116 := int(t115) * 16
-							t218 := (int(t115) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t116:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t113 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t114 := int(t113) * 16
+							t216 := (int(t113) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t114:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t117 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t117:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t115 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t115.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t115.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t115.To.Owner != t115.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t115
+										t38 := t115
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line send.go:90
+											t115.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t115.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t118 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t118
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t119 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t116 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t119
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t117 := t99.To.Memory
+							t218 := t116
+//line send.go:47
+							t118 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t118 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t119+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t116+1) << 32
+							memory4 := t117
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t119 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t119:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1110 := t99
-//line send.go:123
-							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1110.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1110.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -1378,7 +1348,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -1402,24 +1372,24 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1452,8 +1422,8 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1467,37 +1437,37 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -1518,7 +1488,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -1584,15 +1554,15 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t215 *Item
-	var t38 *Item
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var t213 *Item
+	var t36 *Item
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1686,12 +1656,12 @@ func quernHostTimesTwoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t215 = in2
-				t38 = out2
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t38, t215, sh, outcome)
+						quernRow4TimesTwoActor(r, t36, t213, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1710,7 +1680,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1805,86 +1775,82 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -1896,17 +1862,17 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -1915,14 +1881,14 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -1934,70 +1900,59 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -2044,24 +1999,24 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2094,8 +2049,8 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2109,37 +2064,37 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -2196,13 +2151,13 @@ func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t38, t215 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4TimesTwoActor(r *host2.Run, t36, t213 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:30
 		if threadX == 0 {
-			*t38 = Item{Key: t215.Key, Value: t215.Value * 2, Stages: t215.Stages + 1, Ask: 0}
+			*t36 = Item{Key: t213.Key, Value: t213.Value * 2, Stages: t213.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -2212,7 +2167,7 @@ func quernRow4TimesTwoActor(r *host2.Run, t38, t215 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2236,39 +2191,39 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -2288,7 +2243,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -2297,216 +2252,201 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t115 && t49.To.Actor == t217) {
-//line send.go:30
-							t116 := int(t115) * 16
-							t218 := (int(t115) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t116:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t113 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t114 := int(t113) * 16
+							t216 := (int(t113) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t115, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t114:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t117 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t117:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t115 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t115.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t115.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t115.To.Owner != t115.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t115
+										t38 := t115
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line send.go:90
+											t115.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t115.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t118 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t118
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t119 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t116 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t119
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t117 := t99.To.Memory
+							t218 := t116
+//line send.go:47
+							t118 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t118 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t119+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t116+1) << 32
+							memory4 := t117
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t119 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t119:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1110 := t99
-//line send.go:123
-							if !(t1110.Wakes == 0 || t1110.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1110.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1110.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1110.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1110.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -2515,7 +2455,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -2539,24 +2479,24 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -2589,8 +2529,8 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2604,37 +2544,37 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -2655,7 +2595,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -2722,14 +2662,14 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t115 *Tally
-	var t215 *Item
-	var t38 *Tally
+	var t113 *Tally
+	var t213 *Item
+	var t36 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2832,13 +2772,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t115 = state
-				t215 = in2
-				t38 = out2
+				t113 = state
+				t213 = in2
+				t36 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t215, t38, t115, sh)
+						quernRow5TallyActor(r, t213, t36, t113, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2857,7 +2797,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2952,86 +2892,82 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -3043,17 +2979,17 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -3062,14 +2998,14 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -3081,70 +3017,59 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -3191,24 +3116,24 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3241,8 +3166,8 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3256,37 +3181,37 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -3350,32 +3275,32 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t215 *Item, t38, t115 *Tally, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t213 *Item, t36, t113 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result010 kernel.Action
+		var result09 kernel.Action
 //line handlers.go:50
-		if t215.Ask != 0 {
+		if t213.Ask != 0 {
 			if threadX == 0 {
-				*t38 = *t115
+				*t36 = *t113
 			}
-			result010 = 1
+			result09 = 1
 		} else {
 			if threadX == 0 {
-				if t215.Value < t115.Last {
-					t115.Turned++
+				if t213.Value < t113.Last {
+					t113.Turned++
 				}
-				t115.Count++
-				t115.Values += t215.Value
-				t115.Stages += int64(t215.Stages)
-				t115.Keys ^= t215.Key
-				t115.Last = t215.Value
+				t113.Count++
+				t113.Values += t213.Value
+				t113.Stages += int64(t213.Stages)
+				t113.Keys ^= t213.Key
+				t113.Last = t213.Value
 			}
-			result010 = 0
+			result09 = 0
 		}
 //line quern_gen.go:13
-		result2 := result010
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -3385,7 +3310,7 @@ func quernRow5TallyActor(r *host2.Run, t215 *Item, t38, t115 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3409,39 +3334,39 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result011 uint32
+				t214 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result011 = 0
+					if t214 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result011 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result010 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t216-1)*shape.SideSlots
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t55 := source3
-				var result012 uint32
+				t56 := source3
+				var result011 uint32
 //line look.go:43
-				if t55 == 4 {
-					result012 = shape.Slots
+				if t56 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
-				t76 := at3
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				t77 := at3
 				t85 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t76:t85]
+				slot3 := t422[t77:t85]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t106]
+				reply2 := words[t97:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -3461,7 +3386,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -3470,216 +3395,201 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
-//line send.go:30
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
-//line send.go:30
-							b4 := t49.Post[t117:t218]
-							loaded15 := host2.Load64(r, &b4[0])
+						t114 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
 //line send.go:31
-							loaded16 := host2.Load64(r, &b4[8])
-							loaded17 := host2.Load64(r, &b4[10])
+							t115 := int(t114) * 16
+							t216 := (int(t114) + 1) * 16
 //line send.go:31
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded17)}
-//line send.go:33
-							room6 := len(t49.Post)
-							if t49.To.Kind == 1 {
-								room6 = len(t49.Host)
+							b5 := t49.Post[t115:t216]
+							memory3 := t49.Post
+							if b5[13] == 1 {
+								memory3 = t49.Host
 							}
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(room6) || t49.To.Ring > end2 {
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:36
+							loaded16 := host2.Load64(r, &b5[8])
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:36
+							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 //line send.go:38
+							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
+							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t39 := t49
+						t37 := t49
 						var ticket3 uint32
-						var room7 uint32
+						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
-							box4 := int(t39.To.Box)
-							t118 := box4 * 16
-							t219 := (box4 + 1) * 16
 //line send.go:60
-							for b5 := t39.Post[t118:t219]; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-uint32(t39.To.Head) >= t39.To.Slots {
-									t310 := t39
-									t47 := b5
+							for b6 := t37.To.Words; ; {
+								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
+									t116 := t37
 //line send.go:83
-									loaded18 := host2.Load64(r, &t47[10])
-//line send.go:83
-									t310.To.Owner = uint32(loaded18)
-									var room8 uint32
+									b7 := t116.To.Words
+									loaded18 := host2.Load64(r, &b7[10])
 //line send.go:84
-									if t310.To.Owner != t310.To.Actor {
-										room8 = 2
+									t116.To.Owner = uint32(loaded18)
+									var room6 uint32
+//line send.go:85
+									if t116.To.Owner != t116.To.Actor {
+										room6 = 2
 									} else {
-										t220 := t310
-										t311 := t310
-//line send.go:87
-										loaded19 := host2.Load64(r, &t47[0])
-										t56 := loaded19
-//line send.go:87
-										loaded20 := host2.Load64(r, &t47[8])
-										t77 := loaded20
-//line send.go:87
-										t220.To.Tail = t56
-//line send.go:87
-										t311.To.Head = t77
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots && t310.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t310.Host[t47[15]+1])
-//line send.go:89
-											t310.To.Head = loaded21
-											kernel.StoreRelaxed(&t47[8], t310.To.Head)
+										t217 := t116
+										t38 := t116
+//line send.go:88
+										loaded19 := host2.Load64(r, &b7[0])
+										t57 := loaded19
+//line send.go:88
+										loaded20 := host2.Load64(r, &b7[8])
+										t78 := loaded20
+//line send.go:88
+										t217.To.Tail = t57
+//line send.go:88
+										t38.To.Head = t78
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line send.go:90
+											t116.To.Head = loaded21
+											kernel.StoreRelaxed(&b7[8], t116.To.Head)
 										}
-										if uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-											room8 = 1
+										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+											room6 = 1
 										} else {
-											room8 = 0
+											room6 = 0
 										}
 									}
 //line send.go:62
-									room9 := room8
-									if room9 != 0 {
+									room7 := room6
+									if room7 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b5[1], 1)
+										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
-										room7 = room9
+										room5 = room7
 										break block8
 									}
 								}
 //line send.go:67
-								loaded22 := host2.Load64(r, &b5[10])
+								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
 //line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b5[0], t39.To.Tail, t39.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
 								tail2 := old2
 //line send.go:71
-								if tail2 == t39.To.Tail {
-									t86 := t39
-									t98 := t39
-									t107 := tail2 + 1
-									t119 := owner2
+								if tail2 == t37.To.Tail {
+									t58 := t37
+									t67 := t37
+									t79 := tail2 + 1
+									t86 := owner2
 //line send.go:72
-									t86.To.Tail = t107
+									t58.To.Tail = t79
 //line send.go:72
-									t98.To.Owner = t119
-									t124 := uint32(tail2)
-									ticket3 = t124
-									room7 = 0
+									t67.To.Owner = t86
+									t98 := uint32(tail2)
+									ticket3 = t98
+									room5 = 0
 									break block8
 								}
 //line send.go:75
-								t39.To.Tail = tail2
+								t37.To.Tail = tail2
 							}
 						}
 //line alone.go:195
 						ticket4 := ticket3
-						room10 := room7
+						room8 := room5
 //line alone.go:196
-						if room10 == 1 {
-							t66 := int(t50[13])
+						if room8 == 1 {
+							t68 := int(t50[13])
 //line alone.go:197
-							t78 := int(t50[13]) + len(t532) + 1
+							t710 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t66:t78]
+							saved3 := t49.Post[t68:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
-						if room10 == 0 {
+						if room8 == 0 {
 							t99 := t49
-							t108 := t532
-							t1110 := ticket4
-							var result015 []uint64
-//line send.go:102
-							if t99.To.Kind == 1 {
-								result015 = t99.Host
-							} else {
-								result015 = t99.Post
-							}
+							t106 := t532
+							t117 := ticket4
 //line alone.go:229
-							t221 := result015
-							t312 := t1110
-//line send.go:46
-							t120 := t99.To.Ring
-//line send.go:46
-							t223 := t99.To.Step
-//line send.go:46
-							t313 := t99.To.Slots
-							t410 := t312
-//line send.go:50
-							result016 := int(t120 + uint64(t410&(t313-1))*t223)
-//line send.go:46
-							result017 := result016
+							t118 := t99.To.Memory
+							t218 := t117
+//line send.go:47
+							t119 := t99.To.Ring
+//line send.go:47
+							t219 := t99.To.Step
+//line send.go:47
+							t39 := t99.To.Slots
+							t47 := t218
+//line send.go:51
+							result014 := int(t119 + uint64(t47&(t39-1))*t219)
+//line send.go:47
+							result015 := result014
 //line alone.go:229
-							t57 := result017
-							t67 := uint64(t1110+1) << 32
-							memory2 := t221
-							slot4 := t57
-							tag3 := t67
+							t410 := result015
+							t59 := uint64(t117+1) << 32
+							memory4 := t118
+							slot4 := t410
+							tag3 := t59
 //line alone.go:230
-							t79 := t99
-							t87 := memory2
-							t910 := slot4
-							t109 := tag3
-//line send.go:112
-							t121 := t910
-							t224 := t910 + 4
-//line send.go:112
-							h2 := t87[t121:t224]
-							kernel.StoreRelaxed(&h2[0], t109|uint64(t79.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t109)
-							kernel.StoreRelaxed(&h2[2], t109|uint64(t79.Words[t79.At+2]))
-							kernel.StoreRelaxed(&h2[3], t109|uint64(t79.Words[t79.At+3]))
+							t69 := t99
+							t711 := memory4
+							t87 := slot4
+							t910 := tag3
+//line send.go:103
+							t120 := t87
+							t220 := t87 + 4
+//line send.go:103
+							h2 := t711[t120:t220]
+							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t910)
+							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
+							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory2[slot4+4+w8], tag3|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
 							}
-							t1111 := t99
-//line send.go:123
-							if !(t1111.Wakes == 0 || t1111.To.Kind == 1) {
-//line send.go:128
+							t107 := t99
+//line send.go:114
+							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box5 := int(t1111.To.Box)
-								t125 := box5 * 16
-								t225 := (box5 + 1) * 16
-//line send.go:130
-								b6 := t1111.Post[t125:t225]
-								loaded23 := host2.Load64(r, &b6[9])
+								b8 := t107.To.Words
+								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1111.Host[b6[15]], 1)
-									kernel.StoreRelaxed(&t1111.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t107.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
 			if whole && !last {
-				t58 := begin - born
-				t59 := command
+				t582 := begin - born
+				t592 := command
 				t60 := cursor
 				t61 := box
 				t622 := in
@@ -3688,7 +3598,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded24 := host2.Load64(r, &t59[0])
+					loaded24 := host2.Load64(r, &t592[0])
 					ordered2 := loaded24
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered2)
@@ -3712,24 +3622,24 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 									continue
 								}
 								next4 := t60[level2]
-								t68 := level2
-								var result018 uint32
+								t610 := level2
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
-									if t68 == 4 {
-										result018 = 0
+									if t610 == 4 {
+										result016 = 0
 										break
 //line look.go:35
-									} else if t68 < 4 {
-										result018 = shape.Slots + t68*shape.SideSlots
+									} else if t610 < 4 {
+										result016 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t68-1)*shape.SideSlots
+									result016 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result018 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3762,8 +3672,8 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t126 := t622
-							ring2 := t126
+							t123 := t622
+							ring2 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3777,37 +3687,37 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result019 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result019 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result019 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result019 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result020 uint32
+								var result018 uint32
 //line look.go:43
 								if t193 == 4 {
-									result020 = shape.Slots
+									result018 = shape.Slots
 								} else {
-									result020 = shape.SideSlots
+									result018 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
 							}
 							t2110 := at5
-							t226 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t226]
+							slot5 := ring2[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -3828,7 +3738,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line alone.go:164
 							sh.Missing[0] = t294
 							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t58)>>10)-deadline2) > 0 {
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
 								sh.Late = 1
 							}
@@ -3895,19 +3805,19 @@ func quernHostSendActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
 	var in2 *Order
 	var out2 *Sent
-	var t38 *Order
+	var t36 *Order
 	var t46 *Sent
-	var result042 kernel.Action = 1
-	outcome := uint32(result042)
+	var result037 kernel.Action = 1
+	outcome := uint32(result037)
 	var forwards bool
 	var stops bool
 	var last bool
-	t913 := shape.OutAt
-	t1016 := shape.OutAt + shape.Out - 3
+	t917 := shape.OutAt
+	t1011 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t2310 := shape.Stride
-	t256 := shape.OutAt
+	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
 		blockX := r.BlockIdx.X
@@ -3998,13 +3908,13 @@ func quernHostSendActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t38 = in2
+				t36 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t38, t46, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t36, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4023,7 +3933,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t913, t1016, cursor, forwards, t51, t522, last, command, in, mail, t2310, t256, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t917, t1011, cursor, forwards, t51, t522, last, command, in, mail, t2310, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4118,86 +4028,82 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -4209,17 +4115,17 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -4228,14 +4134,14 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -4247,70 +4153,59 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -4357,24 +4252,24 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4407,8 +4302,8 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4422,37 +4317,37 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -4515,956 +4410,892 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c2 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t115 := c2
+		t113 := c2
 //line handlers.go:100
-		item := Item{Key: t38.Key, Value: t38.Value}
+		item := Item{Key: t36.Key, Value: t36.Value}
 		taken := 0
 //line handlers.go:103
-		if t38.How == 0 && threadX == 0 {
-			t116 := t115
+		if t36.How == 0 && threadX == 0 {
+			t114 := t113
 //line handlers.go:104
-			t215 := t38.To
-			t39 := &item
+			t213 := t36.To
+			t37 := &item
 //line group.go:43
 			taken2 := 0
-			t117 := t116
+			t115 := t114
 //line group.go:44
-			result010 := t215.Len(t117)
-			t310 := result010
-			for i2 := 0; i2 < t310; i2++ {
+			result09 := t213.Len(t115)
+			t38 := result09
+			for i2 := 0; i2 < t38; i2++ {
 //line group.go:45
-				t47 := t116
-				t55 := t116
-				t66 := i2
+				t47 := t114
+				t56 := t114
+				t67 := i2
 //line group.go:33
-				t311 := t66 < 0
-				if !t311 {
-					t118 := t55
+				t39 := t67 < 0
+				if !t39 {
+					t116 := t56
 //line group.go:33
-					result011 := t215.Len(t118)
-					t311 = t66 >= result011
+					result010 := t213.Len(t116)
+					t39 = t67 >= result010
 				}
-				if t311 {
+				if t39 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded15 := host2.Load64(r, &t55.Post[int(uint32(t55.Post[t215.Place]))+t66])
+				loaded15 := host2.Load64(r, &t56.Post[int(uint32(t56.Post[t213.Place]))+t67])
 				member := loaded15
 //line group.go:37
-				result012 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+				result011 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line group.go:45
-				t85 := result012
-				t97 := t39
-				var result013 bool
+				t85 := result011
+				t97 := t37
+				var result012 bool
 //line context.go:54
 				if t85.Mailbox == 0 {
-					result013 = false
+					result012 = false
 				} else {
-					t119 := t85.Mailbox
-					t216 := t85.Actor
-//line send.go:27
-					if !(t47.To.Box == t119 && t47.To.Actor == t216) {
-//line send.go:30
-						t120 := int(t119) * 16
-						t217 := (int(t119) + 1) * 16
-//line send.go:30
-						b4 := t47.Post[t120:t217]
-						loaded16 := host2.Load64(r, &b4[0])
+					t117 := t85.Mailbox
+					t214 := t85.Actor
+//line send.go:28
+					if !(t47.To.Box == t117 && t47.To.Actor == t214) {
 //line send.go:31
-						loaded17 := host2.Load64(r, &b4[8])
-						loaded18 := host2.Load64(r, &b4[10])
+						t118 := int(t117) * 16
+						t215 := (int(t117) + 1) * 16
 //line send.go:31
-						t47.To = actor.Target{Box: t119, Actor: t216, Tail: loaded16, Head: loaded17, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded18)}
-//line send.go:33
-						room6 := len(t47.Post)
-						if t47.To.Kind == 1 {
-							room6 = len(t47.Host)
+						b5 := t47.Post[t118:t215]
+						memory3 := t47.Post
+						if b5[13] == 1 {
+							memory3 = t47.Host
 						}
+						loaded16 := host2.Load64(r, &b5[0])
+//line send.go:36
+						loaded17 := host2.Load64(r, &b5[8])
+						loaded18 := host2.Load64(r, &b5[10])
+//line send.go:36
+						t47.To = actor.Target{Box: t117, Actor: t214, Tail: loaded16, Head: loaded17, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded18)}
+//line send.go:38
 						end2 := t47.To.Ring + uint64(t47.To.Slots)*t47.To.Step
-//line send.go:37
-						if end2 > uint64(room6) || t47.To.Ring > end2 {
+//line send.go:38
+						if end2 > uint64(len(memory3)) || t47.To.Ring > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:58
-					t312 := t47
+					t310 := t47
 					var ticket3 uint32
-					var room7 uint32
+					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:58
-						box4 := int(t312.To.Box)
-						t121 := box4 * 16
-						t218 := (box4 + 1) * 16
 //line send.go:60
-						for b5 := t312.Post[t121:t218]; ; {
-							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-								t313 := t312
-								t48 := b5
+						for b6 := t310.To.Words; ; {
+							if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
+								t119 := t310
 //line send.go:83
-								loaded19 := host2.Load64(r, &t48[10])
-//line send.go:83
-								t313.To.Owner = uint32(loaded19)
-								var room8 uint32
+								b7 := t119.To.Words
+								loaded19 := host2.Load64(r, &b7[10])
 //line send.go:84
-								if t313.To.Owner != t313.To.Actor {
-									room8 = 2
+								t119.To.Owner = uint32(loaded19)
+								var room6 uint32
+//line send.go:85
+								if t119.To.Owner != t119.To.Actor {
+									room6 = 2
 								} else {
-									t219 := t313
-									t314 := t313
-//line send.go:87
-									loaded20 := host2.Load64(r, &t48[0])
-									t56 := loaded20
-//line send.go:87
-									loaded21 := host2.Load64(r, &t48[8])
-									t76 := loaded21
-//line send.go:87
-									t219.To.Tail = t56
-//line send.go:87
-									t314.To.Head = t76
-									if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots && t313.To.Kind == 1 {
-										loaded22 := host2.Load64(r, &t313.Host[t48[15]+1])
-//line send.go:89
-										t313.To.Head = loaded22
-										kernel.StoreRelaxed(&t48[8], t313.To.Head)
+									t216 := t119
+									t311 := t119
+//line send.go:88
+									loaded20 := host2.Load64(r, &b7[0])
+									t57 := loaded20
+//line send.go:88
+									loaded21 := host2.Load64(r, &b7[8])
+									t77 := loaded21
+//line send.go:88
+									t216.To.Tail = t57
+//line send.go:88
+									t311.To.Head = t77
+									if uint32(t119.To.Tail)-uint32(t119.To.Head) >= t119.To.Slots && t119.To.Kind == 1 {
+										loaded22 := host2.Load64(r, &t119.Host[b7[15]+1])
+//line send.go:90
+										t119.To.Head = loaded22
+										kernel.StoreRelaxed(&b7[8], t119.To.Head)
 									}
-									if uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots {
-										room8 = 1
+									if uint32(t119.To.Tail)-uint32(t119.To.Head) >= t119.To.Slots {
+										room6 = 1
 									} else {
-										room8 = 0
+										room6 = 0
 									}
 								}
 //line send.go:62
-								room9 := room8
-								if room9 != 0 {
+								room7 := room6
+								if room7 != 0 {
 //line send.go:63
-									atomic.AddUint64(&b5[1], 1)
+									atomic.AddUint64(&b6[1], 1)
 									ticket3 = 0
-									room7 = room9
+									room5 = room7
 									break block6
 								}
 							}
 //line send.go:67
-							loaded23 := host2.Load64(r, &b5[10])
+							loaded23 := host2.Load64(r, &b6[10])
 							owner2 := uint32(loaded23)
 //line send.go:70
-							old2 := kernel.AtomicCompareAndSwap(&b5[0], t312.To.Tail, t312.To.Tail+1)
+							old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 							tail2 := old2
 //line send.go:71
-							if tail2 == t312.To.Tail {
-								t86 := t312
-								t98 := t312
-								t106 := tail2 + 1
-								t1110 := owner2
+							if tail2 == t310.To.Tail {
+								t58 := t310
+								t68 := t310
+								t78 := tail2 + 1
+								t86 := owner2
 //line send.go:72
-								t86.To.Tail = t106
+								t58.To.Tail = t78
 //line send.go:72
-								t98.To.Owner = t1110
-								t124 := uint32(tail2)
-								ticket3 = t124
-								room7 = 0
+								t68.To.Owner = t86
+								t98 := uint32(tail2)
+								ticket3 = t98
+								room5 = 0
 								break block6
 							}
 //line send.go:75
-							t312.To.Tail = tail2
+							t310.To.Tail = tail2
 						}
 					}
 //line context.go:58
 					ticket4 := ticket3
-					room10 := room7
+					room8 := room5
 //line context.go:59
-					if room10 != 0 {
-						result013 = false
+					if room8 != 0 {
+						result012 = false
 					} else {
-						var result014 []uint64
-//line send.go:102
-						if t47.To.Kind == 1 {
-							result014 = t47.Host
-						} else {
-							result014 = t47.Post
-						}
+						t69 := t47.To.Memory
+						t79 := ticket4
+//line send.go:47
+						t120 := t47.To.Ring
+//line send.go:47
+						t217 := t47.To.Step
+//line send.go:47
+						t312 := t47.To.Slots
+						t48 := t79
+//line send.go:51
+						result013 := int(t120 + uint64(t48&(t312-1))*t217)
+//line send.go:47
+						result014 := result013
 //line context.go:62
-						t77 := result014
-						t87 := ticket4
-//line send.go:46
-						t125 := t47.To.Ring
-//line send.go:46
-						t220 := t47.To.Step
-//line send.go:46
-						t315 := t47.To.Slots
-						t49 := t87
-//line send.go:50
-						result015 := int(t125 + uint64(t49&(t315-1))*t220)
-//line send.go:46
-						result016 := result015
-//line context.go:62
-						t107 := result016
-						t1111 := uint64(ticket4+1) << 32
-						memory2 := t77
-						slot3 := t107
-						tag2 := t1111
+						t99 := result014
+						t105 := uint64(ticket4+1) << 32
+						memory4 := t69
+						slot3 := t99
+						tag2 := t105
 //line context.go:63
-						t126 := t47
-						t133 := memory2
-						t143 := slot3
-						t152 := tag2
-//line send.go:112
-						t127 := t143
-						t221 := t143 + 4
-//line send.go:112
-						h2 := t133[t127:t221]
-						kernel.StoreRelaxed(&h2[0], t152|uint64(t126.ID<<8|128))
-						kernel.StoreRelaxed(&h2[1], t152)
-						kernel.StoreRelaxed(&h2[2], t152|uint64(t126.Words[t126.At+2]))
-						kernel.StoreRelaxed(&h2[3], t152|uint64(t126.Words[t126.At+3]))
+						t1110 := t47
+						t123 := memory4
+						t133 := slot3
+						t143 := tag2
+//line send.go:103
+						t121 := t133
+						t218 := t133 + 4
+//line send.go:103
+						h2 := t123[t121:t218]
+						kernel.StoreRelaxed(&h2[0], t143|uint64(t1110.ID<<8|128))
+						kernel.StoreRelaxed(&h2[1], t143)
+						kernel.StoreRelaxed(&h2[2], t143|uint64(t1110.Words[t1110.At+2]))
+						kernel.StoreRelaxed(&h2[3], t143|uint64(t1110.Words[t1110.At+3]))
 //line context.go:64
-						t163 := memory2
-						t172 := slot3 + 4
-						t182 := tag2
-						t193 := t97
+						t152 := memory4
+						t163 := slot3 + 4
+						t172 := tag2
+						t182 := t97
 //line context.go:64
-						kernel.PutWords(t163, t172, t182, t193)
-						t202 := t47
-//line send.go:123
-						if !(t202.Wakes == 0 || t202.To.Kind == 1) {
-//line send.go:128
+						kernel.PutWords(t152, t163, t172, t182)
+						t193 := t47
+//line send.go:114
+						if !(t193.Wakes == 0 || t193.To.Kind == 1) {
+//line send.go:119
 							kernel.Fence()
-							box5 := int(t202.To.Box)
-							t128 := box5 * 16
-							t223 := (box5 + 1) * 16
-//line send.go:130
-							b6 := t202.Post[t128:t223]
-							loaded24 := host2.Load64(r, &b6[9])
+							b8 := t193.To.Words
+							loaded24 := host2.Load64(r, &b8[9])
 							if loaded24 != 0 {
-//line send.go:132
-								kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t202.Host[0], 1)
+//line send.go:122
+								kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
+								kernel.StoreRelaxed(&t193.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result013 = true
+						result012 = true
 					}
 				}
 //line group.go:45
-				if result013 {
+				if result012 {
 					taken2++
 				}
 			}
-			result017 := taken2
+			result015 := taken2
 //line handlers.go:104
-			taken = result017
-		} else if t38.How == 1 {
+			taken = result015
+		} else if t36.How == 1 {
 			item.Key += uint64(threadX)
-			t57 := t115
+			t59 := t113
 //line handlers.go:107
-			t67 := t38.To
-			t78 := item.Key
-			t88 := &item
+			t610 := t36.To
+			t710 := item.Key
+			t87 := &item
 //line group.go:56
-			t129 := t57
+			t124 := t59
 //line group.go:56
-			result018 := t67.Len(t129)
-			n := result018
-			var result019 bool
+			result016 := t610.Len(t124)
+			n := result016
+			var result017 bool
 //line group.go:57
 			if n == 0 {
-				result019 = false
+				result017 = false
 			} else {
-				t316 := t57
-				t410 := t57
-				t58 := t78
-				t68 := n
+				t313 := t59
+				t49 := t59
+				t510 := t710
+				t611 := n
 //line group.go:60
-				result020 := actor.Pick(t58, t68)
-				t89 := result020
+				result018 := actor.Pick(t510, t611)
+				t88 := result018
 //line group.go:33
-				t317 := t89 < 0
-				if !t317 {
-					t130 := t410
+				t314 := t88 < 0
+				if !t314 {
+					t125 := t49
 //line group.go:33
-					result021 := t67.Len(t130)
-					t317 = t89 >= result021
+					result019 := t610.Len(t125)
+					t314 = t88 >= result019
 				}
-				if t317 {
+				if t314 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded25 := host2.Load64(r, &t410.Post[int(uint32(t410.Post[t67.Place]))+t89])
+				loaded25 := host2.Load64(r, &t49.Post[int(uint32(t49.Post[t610.Place]))+t88])
 				member2 := loaded25
 //line group.go:37
-				result022 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+				result020 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
 //line group.go:60
-				t108 := result022
-				t1112 := t88
-				var result023 bool
+				t106 := result020
+				t1111 := t87
+				var result021 bool
 //line context.go:54
-				if t108.Mailbox == 0 {
-					result023 = false
+				if t106.Mailbox == 0 {
+					result021 = false
 				} else {
-					t131 := t108.Mailbox
-					t224 := t108.Actor
-//line send.go:27
-					if !(t316.To.Box == t131 && t316.To.Actor == t224) {
-//line send.go:30
-						t134 := int(t131) * 16
-						t225 := (int(t131) + 1) * 16
-//line send.go:30
-						b7 := t316.Post[t134:t225]
-						loaded26 := host2.Load64(r, &b7[0])
+					t126 := t106.Mailbox
+					t219 := t106.Actor
+//line send.go:28
+					if !(t313.To.Box == t126 && t313.To.Actor == t219) {
 //line send.go:31
-						loaded27 := host2.Load64(r, &b7[8])
-						loaded28 := host2.Load64(r, &b7[10])
+						t127 := int(t126) * 16
+						t220 := (int(t126) + 1) * 16
 //line send.go:31
-						t316.To = actor.Target{Box: t131, Actor: t224, Tail: loaded26, Head: loaded27, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded28)}
-//line send.go:33
-						room11 := len(t316.Post)
-						if t316.To.Kind == 1 {
-							room11 = len(t316.Host)
+						b9 := t313.Post[t127:t220]
+						memory5 := t313.Post
+						if b9[13] == 1 {
+							memory5 = t313.Host
 						}
-						end3 := t316.To.Ring + uint64(t316.To.Slots)*t316.To.Step
-//line send.go:37
-						if end3 > uint64(room11) || t316.To.Ring > end3 {
+						loaded26 := host2.Load64(r, &b9[0])
+//line send.go:36
+						loaded27 := host2.Load64(r, &b9[8])
+						loaded28 := host2.Load64(r, &b9[10])
+//line send.go:36
+						t313.To = actor.Target{Box: t126, Actor: t219, Tail: loaded26, Head: loaded27, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded28)}
+//line send.go:38
+						end3 := t313.To.Ring + uint64(t313.To.Slots)*t313.To.Step
+//line send.go:38
+						if end3 > uint64(len(memory5)) || t313.To.Ring > end3 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:58
-					t318 := t316
+					t315 := t313
 					var ticket5 uint32
-					var room12 uint32
+					var room9 uint32
 				block7:
 					switch {
 					default:
-//line send.go:58
-						box6 := int(t318.To.Box)
-						t135 := box6 * 16
-						t226 := (box6 + 1) * 16
 //line send.go:60
-						for b8 := t318.Post[t135:t226]; ; {
-							if t318.To.Owner != t318.To.Actor || uint32(t318.To.Tail)-uint32(t318.To.Head) >= t318.To.Slots {
-								t319 := t318
-								t411 := b8
+						for b10 := t315.To.Words; ; {
+							if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
+								t128 := t315
 //line send.go:83
-								loaded29 := host2.Load64(r, &t411[10])
-//line send.go:83
-								t319.To.Owner = uint32(loaded29)
-								var room13 uint32
+								b11 := t128.To.Words
+								loaded29 := host2.Load64(r, &b11[10])
 //line send.go:84
-								if t319.To.Owner != t319.To.Actor {
-									room13 = 2
+								t128.To.Owner = uint32(loaded29)
+								var room10 uint32
+//line send.go:85
+								if t128.To.Owner != t128.To.Actor {
+									room10 = 2
 								} else {
-									t227 := t319
-									t320 := t319
-//line send.go:87
-									loaded30 := host2.Load64(r, &t411[0])
-									t59 := loaded30
-//line send.go:87
-									loaded31 := host2.Load64(r, &t411[8])
-									t79 := loaded31
-//line send.go:87
-									t227.To.Tail = t59
-//line send.go:87
-									t320.To.Head = t79
-									if uint32(t319.To.Tail)-uint32(t319.To.Head) >= t319.To.Slots && t319.To.Kind == 1 {
-										loaded32 := host2.Load64(r, &t319.Host[t411[15]+1])
-//line send.go:89
-										t319.To.Head = loaded32
-										kernel.StoreRelaxed(&t411[8], t319.To.Head)
+									t221 := t128
+									t316 := t128
+//line send.go:88
+									loaded30 := host2.Load64(r, &b11[0])
+									t511 := loaded30
+//line send.go:88
+									loaded31 := host2.Load64(r, &b11[8])
+									t711 := loaded31
+//line send.go:88
+									t221.To.Tail = t511
+//line send.go:88
+									t316.To.Head = t711
+									if uint32(t128.To.Tail)-uint32(t128.To.Head) >= t128.To.Slots && t128.To.Kind == 1 {
+										loaded32 := host2.Load64(r, &t128.Host[b11[15]+1])
+//line send.go:90
+										t128.To.Head = loaded32
+										kernel.StoreRelaxed(&b11[8], t128.To.Head)
 									}
-									if uint32(t319.To.Tail)-uint32(t319.To.Head) >= t319.To.Slots {
-										room13 = 1
+									if uint32(t128.To.Tail)-uint32(t128.To.Head) >= t128.To.Slots {
+										room10 = 1
 									} else {
-										room13 = 0
+										room10 = 0
 									}
 								}
 //line send.go:62
-								room14 := room13
-								if room14 != 0 {
+								room11 := room10
+								if room11 != 0 {
 //line send.go:63
-									atomic.AddUint64(&b8[1], 1)
+									atomic.AddUint64(&b10[1], 1)
 									ticket5 = 0
-									room12 = room14
+									room9 = room11
 									break block7
 								}
 							}
 //line send.go:67
-							loaded33 := host2.Load64(r, &b8[10])
+							loaded33 := host2.Load64(r, &b10[10])
 							owner3 := uint32(loaded33)
 //line send.go:70
-							old3 := kernel.AtomicCompareAndSwap(&b8[0], t318.To.Tail, t318.To.Tail+1)
+							old3 := kernel.AtomicCompareAndSwap(&b10[0], t315.To.Tail, t315.To.Tail+1)
 							tail3 := old3
 //line send.go:71
-							if tail3 == t318.To.Tail {
-								t810 := t318
-								t99 := t318
-								t109 := tail3 + 1
-								t1113 := owner3
+							if tail3 == t315.To.Tail {
+								t512 := t315
+								t612 := t315
+								t712 := tail3 + 1
+								t89 := owner3
 //line send.go:72
-								t810.To.Tail = t109
+								t512.To.Tail = t712
 //line send.go:72
-								t99.To.Owner = t1113
-								t1210 := uint32(tail3)
-								ticket5 = t1210
-								room12 = 0
+								t612.To.Owner = t89
+								t910 := uint32(tail3)
+								ticket5 = t910
+								room9 = 0
 								break block7
 							}
 //line send.go:75
-							t318.To.Tail = tail3
+							t315.To.Tail = tail3
 						}
 					}
 //line context.go:58
 					ticket6 := ticket5
-					room15 := room12
+					room12 := room9
 //line context.go:59
-					if room15 != 0 {
-						result023 = false
+					if room12 != 0 {
+						result021 = false
 					} else {
-						var result024 []uint64
-//line send.go:102
-						if t316.To.Kind == 1 {
-							result024 = t316.Host
-						} else {
-							result024 = t316.Post
-						}
+						t613 := t313.To.Memory
+						t713 := ticket6
+//line send.go:47
+						t129 := t313.To.Ring
+//line send.go:47
+						t223 := t313.To.Step
+//line send.go:47
+						t317 := t313.To.Slots
+						t410 := t713
+//line send.go:51
+						result022 := int(t129 + uint64(t410&(t317-1))*t223)
+//line send.go:47
+						result023 := result022
 //line context.go:62
-						t710 := result024
-						t811 := ticket6
-//line send.go:46
-						t136 := t316.To.Ring
-//line send.go:46
-						t228 := t316.To.Step
-//line send.go:46
-						t321 := t316.To.Slots
-						t412 := t811
-//line send.go:50
-						result025 := int(t136 + uint64(t412&(t321-1))*t228)
-//line send.go:46
-						result026 := result025
-//line context.go:62
-						t1010 := result026
-						t1114 := uint64(ticket6+1) << 32
-						memory3 := t710
-						slot4 := t1010
-						tag3 := t1114
+						t911 := result023
+						t107 := uint64(ticket6+1) << 32
+						memory6 := t613
+						slot4 := t911
+						tag3 := t107
 //line context.go:63
-						t1211 := t316
-						t137 := memory3
-						t144 := slot4
-						t153 := tag3
-//line send.go:112
-						t138 := t144
-						t229 := t144 + 4
-//line send.go:112
-						h3 := t137[t138:t229]
-						kernel.StoreRelaxed(&h3[0], t153|uint64(t1211.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t153)
-						kernel.StoreRelaxed(&h3[2], t153|uint64(t1211.Words[t1211.At+2]))
-						kernel.StoreRelaxed(&h3[3], t153|uint64(t1211.Words[t1211.At+3]))
+						t1112 := t313
+						t1210 := memory6
+						t134 := slot4
+						t144 := tag3
+//line send.go:103
+						t130 := t134
+						t224 := t134 + 4
+//line send.go:103
+						h3 := t1210[t130:t224]
+						kernel.StoreRelaxed(&h3[0], t144|uint64(t1112.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t144)
+						kernel.StoreRelaxed(&h3[2], t144|uint64(t1112.Words[t1112.At+2]))
+						kernel.StoreRelaxed(&h3[3], t144|uint64(t1112.Words[t1112.At+3]))
 //line context.go:64
-						t164 := memory3
-						t173 := slot4 + 4
-						t183 := tag3
-						t194 := t1112
+						t153 := memory6
+						t164 := slot4 + 4
+						t173 := tag3
+						t183 := t1111
 //line context.go:64
-						kernel.PutWords(t164, t173, t183, t194)
-						t203 := t316
-//line send.go:123
-						if !(t203.Wakes == 0 || t203.To.Kind == 1) {
-//line send.go:128
+						kernel.PutWords(t153, t164, t173, t183)
+						t194 := t313
+//line send.go:114
+						if !(t194.Wakes == 0 || t194.To.Kind == 1) {
+//line send.go:119
 							kernel.Fence()
-							box7 := int(t203.To.Box)
-							t139 := box7 * 16
-							t230 := (box7 + 1) * 16
-//line send.go:130
-							b9 := t203.Post[t139:t230]
-							loaded34 := host2.Load64(r, &b9[9])
+							b12 := t194.To.Words
+							loaded34 := host2.Load64(r, &b12[9])
 							if loaded34 != 0 {
-//line send.go:132
-								kernel.StoreRelaxed(&t203.Host[b9[15]], 1)
-								kernel.StoreRelaxed(&t203.Host[0], 1)
+//line send.go:122
+								kernel.StoreRelaxed(&t194.Host[b12[15]], 1)
+								kernel.StoreRelaxed(&t194.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result023 = true
+						result021 = true
 					}
 				}
 //line group.go:60
-				result019 = result023
+				result017 = result021
 			}
 //line handlers.go:107
-			if result019 {
+			if result017 {
 				taken = 1
 			}
-		} else if t38.How == 2 && threadX == 0 {
-			t1011 := t115
-			t1115 := t115
+		} else if t36.How == 2 && threadX == 0 {
+			t108 := t113
+			t1113 := t113
 //line handlers.go:111
-			t1212 := int(t38.Member)
+			t1211 := int(t36.Member)
 //line handlers.go:111
-			g := t38.To
+			g := t36.To
 //line group.go:33
-			t323 := t1212 < 0
-			if !t323 {
-				t140 := t1115
+			t318 := t1211 < 0
+			if !t318 {
+				t131 := t1113
 //line group.go:33
-				result027 := g.Len(t140)
-				t323 = t1212 >= result027
+				result024 := g.Len(t131)
+				t318 = t1211 >= result024
 			}
-			if t323 {
+			if t318 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded35 := host2.Load64(r, &t1115.Post[int(uint32(t1115.Post[g.Place]))+t1212])
+			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
 			member3 := loaded35
 //line group.go:37
-			result028 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
+			result025 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
 //line handlers.go:111
-			t145 := result028
+			t145 := result025
 			t154 := &item
-			var result029 bool
+			var result026 bool
 //line context.go:54
 			if t145.Mailbox == 0 {
-				result029 = false
+				result026 = false
 			} else {
-				t141 := t145.Mailbox
-				t231 := t145.Actor
-//line send.go:27
-				if !(t1011.To.Box == t141 && t1011.To.Actor == t231) {
-//line send.go:30
-					t146 := int(t141) * 16
-					t233 := (int(t141) + 1) * 16
-//line send.go:30
-					b10 := t1011.Post[t146:t233]
-					loaded36 := host2.Load64(r, &b10[0])
+				t135 := t145.Mailbox
+				t225 := t145.Actor
+//line send.go:28
+				if !(t108.To.Box == t135 && t108.To.Actor == t225) {
 //line send.go:31
-					loaded37 := host2.Load64(r, &b10[8])
-					loaded38 := host2.Load64(r, &b10[10])
+					t136 := int(t135) * 16
+					t226 := (int(t135) + 1) * 16
 //line send.go:31
-					t1011.To = actor.Target{Box: t141, Actor: t231, Tail: loaded36, Head: loaded37, Ring: b10[14], Step: b10[12], Slots: uint32(b10[11]), Kind: uint32(b10[13]), Owner: uint32(loaded38)}
-//line send.go:33
-					room16 := len(t1011.Post)
-					if t1011.To.Kind == 1 {
-						room16 = len(t1011.Host)
+					b13 := t108.Post[t136:t226]
+					memory7 := t108.Post
+					if b13[13] == 1 {
+						memory7 = t108.Host
 					}
-					end4 := t1011.To.Ring + uint64(t1011.To.Slots)*t1011.To.Step
-//line send.go:37
-					if end4 > uint64(room16) || t1011.To.Ring > end4 {
+					loaded36 := host2.Load64(r, &b13[0])
+//line send.go:36
+					loaded37 := host2.Load64(r, &b13[8])
+					loaded38 := host2.Load64(r, &b13[10])
+//line send.go:36
+					t108.To = actor.Target{Box: t135, Actor: t225, Tail: loaded36, Head: loaded37, Words: b13, Memory: memory7, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded38)}
+//line send.go:38
+					end4 := t108.To.Ring + uint64(t108.To.Slots)*t108.To.Step
+//line send.go:38
+					if end4 > uint64(len(memory7)) || t108.To.Ring > end4 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
 				}
 //line context.go:58
-				t324 := t1011
+				t319 := t108
 				var ticket7 uint32
-				var room17 uint32
+				var room13 uint32
 			block8:
 				switch {
 				default:
-//line send.go:58
-					box8 := int(t324.To.Box)
-					t147 := box8 * 16
-					t234 := (box8 + 1) * 16
 //line send.go:60
-					for b11 := t324.Post[t147:t234]; ; {
-						if t324.To.Owner != t324.To.Actor || uint32(t324.To.Tail)-uint32(t324.To.Head) >= t324.To.Slots {
-							t325 := t324
-							t413 := b11
+					for b14 := t319.To.Words; ; {
+						if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-uint32(t319.To.Head) >= t319.To.Slots {
+							t137 := t319
 //line send.go:83
-							loaded39 := host2.Load64(r, &t413[10])
-//line send.go:83
-							t325.To.Owner = uint32(loaded39)
-							var room18 uint32
+							b15 := t137.To.Words
+							loaded39 := host2.Load64(r, &b15[10])
 //line send.go:84
-							if t325.To.Owner != t325.To.Actor {
-								room18 = 2
+							t137.To.Owner = uint32(loaded39)
+							var room14 uint32
+//line send.go:85
+							if t137.To.Owner != t137.To.Actor {
+								room14 = 2
 							} else {
-								t235 := t325
-								t326 := t325
-//line send.go:87
-								loaded40 := host2.Load64(r, &t413[0])
-								t510 := loaded40
-//line send.go:87
-								loaded41 := host2.Load64(r, &t413[8])
-								t711 := loaded41
-//line send.go:87
-								t235.To.Tail = t510
-//line send.go:87
-								t326.To.Head = t711
-								if uint32(t325.To.Tail)-uint32(t325.To.Head) >= t325.To.Slots && t325.To.Kind == 1 {
-									loaded42 := host2.Load64(r, &t325.Host[t413[15]+1])
-//line send.go:89
-									t325.To.Head = loaded42
-									kernel.StoreRelaxed(&t413[8], t325.To.Head)
+								t227 := t137
+								t320 := t137
+//line send.go:88
+								loaded40 := host2.Load64(r, &b15[0])
+								t513 := loaded40
+//line send.go:88
+								loaded41 := host2.Load64(r, &b15[8])
+								t714 := loaded41
+//line send.go:88
+								t227.To.Tail = t513
+//line send.go:88
+								t320.To.Head = t714
+								if uint32(t137.To.Tail)-uint32(t137.To.Head) >= t137.To.Slots && t137.To.Kind == 1 {
+									loaded42 := host2.Load64(r, &t137.Host[b15[15]+1])
+//line send.go:90
+									t137.To.Head = loaded42
+									kernel.StoreRelaxed(&b15[8], t137.To.Head)
 								}
-								if uint32(t325.To.Tail)-uint32(t325.To.Head) >= t325.To.Slots {
-									room18 = 1
+								if uint32(t137.To.Tail)-uint32(t137.To.Head) >= t137.To.Slots {
+									room14 = 1
 								} else {
-									room18 = 0
+									room14 = 0
 								}
 							}
 //line send.go:62
-							room19 := room18
-							if room19 != 0 {
+							room15 := room14
+							if room15 != 0 {
 //line send.go:63
-								atomic.AddUint64(&b11[1], 1)
+								atomic.AddUint64(&b14[1], 1)
 								ticket7 = 0
-								room17 = room19
+								room13 = room15
 								break block8
 							}
 						}
 //line send.go:67
-						loaded43 := host2.Load64(r, &b11[10])
+						loaded43 := host2.Load64(r, &b14[10])
 						owner4 := uint32(loaded43)
 //line send.go:70
-						old4 := kernel.AtomicCompareAndSwap(&b11[0], t324.To.Tail, t324.To.Tail+1)
+						old4 := kernel.AtomicCompareAndSwap(&b14[0], t319.To.Tail, t319.To.Tail+1)
 						tail4 := old4
 //line send.go:71
-						if tail4 == t324.To.Tail {
-							t812 := t324
-							t910 := t324
-							t1012 := tail4 + 1
-							t1116 := owner4
+						if tail4 == t319.To.Tail {
+							t514 := t319
+							t614 := t319
+							t715 := tail4 + 1
+							t810 := owner4
 //line send.go:72
-							t812.To.Tail = t1012
+							t514.To.Tail = t715
 //line send.go:72
-							t910.To.Owner = t1116
-							t1213 := uint32(tail4)
-							ticket7 = t1213
-							room17 = 0
+							t614.To.Owner = t810
+							t912 := uint32(tail4)
+							ticket7 = t912
+							room13 = 0
 							break block8
 						}
 //line send.go:75
-						t324.To.Tail = tail4
+						t319.To.Tail = tail4
 					}
 				}
 //line context.go:58
 				ticket8 := ticket7
-				room20 := room17
+				room16 := room13
 //line context.go:59
-				if room20 != 0 {
-					result029 = false
+				if room16 != 0 {
+					result026 = false
 				} else {
-					var result030 []uint64
-//line send.go:102
-					if t1011.To.Kind == 1 {
-						result030 = t1011.Host
-					} else {
-						result030 = t1011.Post
-					}
+					t615 := t108.To.Memory
+					t716 := ticket8
+//line send.go:47
+					t138 := t108.To.Ring
+//line send.go:47
+					t228 := t108.To.Step
+//line send.go:47
+					t321 := t108.To.Slots
+					t411 := t716
+//line send.go:51
+					result027 := int(t138 + uint64(t411&(t321-1))*t228)
+//line send.go:47
+					result028 := result027
 //line context.go:62
-					t712 := result030
-					t813 := ticket8
-//line send.go:46
-					t148 := t1011.To.Ring
-//line send.go:46
-					t236 := t1011.To.Step
-//line send.go:46
-					t327 := t1011.To.Slots
-					t414 := t813
-//line send.go:50
-					result031 := int(t148 + uint64(t414&(t327-1))*t236)
-//line send.go:46
-					result032 := result031
-//line context.go:62
-					t1013 := result032
-					t1117 := uint64(ticket8+1) << 32
-					memory4 := t712
-					slot5 := t1013
-					tag4 := t1117
+					t913 := result028
+					t109 := uint64(ticket8+1) << 32
+					memory8 := t615
+					slot5 := t913
+					tag4 := t109
 //line context.go:63
-					t1214 := t1011
-					t1310 := memory4
-					t149 := slot5
-					t155 := tag4
-//line send.go:112
-					t150 := t149
-					t237 := t149 + 4
-//line send.go:112
-					h4 := t1310[t150:t237]
-					kernel.StoreRelaxed(&h4[0], t155|uint64(t1214.ID<<8|128))
-					kernel.StoreRelaxed(&h4[1], t155)
-					kernel.StoreRelaxed(&h4[2], t155|uint64(t1214.Words[t1214.At+2]))
-					kernel.StoreRelaxed(&h4[3], t155|uint64(t1214.Words[t1214.At+3]))
+					t1114 := t108
+					t1212 := memory8
+					t139 := slot5
+					t146 := tag4
+//line send.go:103
+					t140 := t139
+					t229 := t139 + 4
+//line send.go:103
+					h4 := t1212[t140:t229]
+					kernel.StoreRelaxed(&h4[0], t146|uint64(t1114.ID<<8|128))
+					kernel.StoreRelaxed(&h4[1], t146)
+					kernel.StoreRelaxed(&h4[2], t146|uint64(t1114.Words[t1114.At+2]))
+					kernel.StoreRelaxed(&h4[3], t146|uint64(t1114.Words[t1114.At+3]))
 //line context.go:64
-					t165 := memory4
-					t174 := slot5 + 4
-					t184 := tag4
-					t195 := t154
+					t155 := memory8
+					t165 := slot5 + 4
+					t174 := tag4
+					t184 := t154
 //line context.go:64
-					kernel.PutWords(t165, t174, t184, t195)
-					t204 := t1011
-//line send.go:123
-					if !(t204.Wakes == 0 || t204.To.Kind == 1) {
-//line send.go:128
+					kernel.PutWords(t155, t165, t174, t184)
+					t195 := t108
+//line send.go:114
+					if !(t195.Wakes == 0 || t195.To.Kind == 1) {
+//line send.go:119
 						kernel.Fence()
-						box9 := int(t204.To.Box)
-						t151 := box9 * 16
-						t238 := (box9 + 1) * 16
-//line send.go:130
-						b12 := t204.Post[t151:t238]
-						loaded44 := host2.Load64(r, &b12[9])
+						b16 := t195.To.Words
+						loaded44 := host2.Load64(r, &b16[9])
 						if loaded44 != 0 {
-//line send.go:132
-							kernel.StoreRelaxed(&t204.Host[b12[15]], 1)
-							kernel.StoreRelaxed(&t204.Host[0], 1)
+//line send.go:122
+							kernel.StoreRelaxed(&t195.Host[b16[15]], 1)
+							kernel.StoreRelaxed(&t195.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result029 = true
+					result026 = true
 				}
 			}
 //line handlers.go:111
-			if result029 {
+			if result026 {
 				taken = 1
 			}
-		} else if t38.How == 3 {
-			t175 := t115
+		} else if t36.How == 3 {
+			t175 := t113
 //line handlers.go:115
-			t185 := t38.To
+			t185 := t36.To
 			t196 := &item
 //line group.go:43
 			taken3 := 0
-			t156 := t175
+			t141 := t175
 //line group.go:44
-			result033 := t185.Len(t156)
-			t328 := result033
-			for i3 := 0; i3 < t328; i3++ {
+			result029 := t185.Len(t141)
+			t323 := result029
+			for i3 := 0; i3 < t323; i3++ {
 //line group.go:45
-				t415 := t175
-				t511 := t175
-				t69 := i3
+				t412 := t175
+				t515 := t175
+				t616 := i3
 //line group.go:33
-				t329 := t69 < 0
-				if !t329 {
-					t157 := t511
+				t324 := t616 < 0
+				if !t324 {
+					t147 := t515
 //line group.go:33
-					result034 := t185.Len(t157)
-					t329 = t69 >= result034
+					result030 := t185.Len(t147)
+					t324 = t616 >= result030
 				}
-				if t329 {
+				if t324 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded45 := host2.Load64(r, &t511.Post[int(uint32(t511.Post[t185.Place]))+t69])
+				loaded45 := host2.Load64(r, &t515.Post[int(uint32(t515.Post[t185.Place]))+t616])
 				member4 := loaded45
 //line group.go:37
-				result035 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+				result031 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
 //line group.go:45
-				t814 := result035
-				t911 := t196
-				var result036 bool
+				t811 := result031
+				t914 := t196
+				var result032 bool
 //line context.go:54
-				if t814.Mailbox == 0 {
-					result036 = false
+				if t811.Mailbox == 0 {
+					result032 = false
 				} else {
-					t158 := t814.Mailbox
-					t239 := t814.Actor
-//line send.go:27
-					if !(t415.To.Box == t158 && t415.To.Actor == t239) {
-//line send.go:30
-						t159 := int(t158) * 16
-						t240 := (int(t158) + 1) * 16
-//line send.go:30
-						b13 := t415.Post[t159:t240]
-						loaded46 := host2.Load64(r, &b13[0])
+					t148 := t811.Mailbox
+					t230 := t811.Actor
+//line send.go:28
+					if !(t412.To.Box == t148 && t412.To.Actor == t230) {
 //line send.go:31
-						loaded47 := host2.Load64(r, &b13[8])
-						loaded48 := host2.Load64(r, &b13[10])
+						t149 := int(t148) * 16
+						t231 := (int(t148) + 1) * 16
 //line send.go:31
-						t415.To = actor.Target{Box: t158, Actor: t239, Tail: loaded46, Head: loaded47, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded48)}
-//line send.go:33
-						room21 := len(t415.Post)
-						if t415.To.Kind == 1 {
-							room21 = len(t415.Host)
+						b17 := t412.Post[t149:t231]
+						memory9 := t412.Post
+						if b17[13] == 1 {
+							memory9 = t412.Host
 						}
-						end5 := t415.To.Ring + uint64(t415.To.Slots)*t415.To.Step
-//line send.go:37
-						if end5 > uint64(room21) || t415.To.Ring > end5 {
+						loaded46 := host2.Load64(r, &b17[0])
+//line send.go:36
+						loaded47 := host2.Load64(r, &b17[8])
+						loaded48 := host2.Load64(r, &b17[10])
+//line send.go:36
+						t412.To = actor.Target{Box: t148, Actor: t230, Tail: loaded46, Head: loaded47, Words: b17, Memory: memory9, Ring: b17[14], Step: b17[12], Slots: uint32(b17[11]), Kind: uint32(b17[13]), Owner: uint32(loaded48)}
+//line send.go:38
+						end5 := t412.To.Ring + uint64(t412.To.Slots)*t412.To.Step
+//line send.go:38
+						if end5 > uint64(len(memory9)) || t412.To.Ring > end5 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:58
-					t330 := t415
+					t325 := t412
 					var ticket9 uint32
-					var room22 uint32
+					var room17 uint32
 				block9:
 					switch {
 					default:
-//line send.go:58
-						box10 := int(t330.To.Box)
-						t160 := box10 * 16
-						t241 := (box10 + 1) * 16
 //line send.go:60
-						for b14 := t330.Post[t160:t241]; ; {
-							if t330.To.Owner != t330.To.Actor || uint32(t330.To.Tail)-uint32(t330.To.Head) >= t330.To.Slots {
-								t331 := t330
-								t416 := b14
+						for b18 := t325.To.Words; ; {
+							if t325.To.Owner != t325.To.Actor || uint32(t325.To.Tail)-uint32(t325.To.Head) >= t325.To.Slots {
+								t150 := t325
 //line send.go:83
-								loaded49 := host2.Load64(r, &t416[10])
-//line send.go:83
-								t331.To.Owner = uint32(loaded49)
-								var room23 uint32
+								b19 := t150.To.Words
+								loaded49 := host2.Load64(r, &b19[10])
 //line send.go:84
-								if t331.To.Owner != t331.To.Actor {
-									room23 = 2
+								t150.To.Owner = uint32(loaded49)
+								var room18 uint32
+//line send.go:85
+								if t150.To.Owner != t150.To.Actor {
+									room18 = 2
 								} else {
-									t242 := t331
-									t333 := t331
-//line send.go:87
-									loaded50 := host2.Load64(r, &t416[0])
-									t512 := loaded50
-//line send.go:87
-									loaded51 := host2.Load64(r, &t416[8])
-									t713 := loaded51
-//line send.go:87
-									t242.To.Tail = t512
-//line send.go:87
-									t333.To.Head = t713
-									if uint32(t331.To.Tail)-uint32(t331.To.Head) >= t331.To.Slots && t331.To.Kind == 1 {
-										loaded52 := host2.Load64(r, &t331.Host[t416[15]+1])
-//line send.go:89
-										t331.To.Head = loaded52
-										kernel.StoreRelaxed(&t416[8], t331.To.Head)
+									t233 := t150
+									t326 := t150
+//line send.go:88
+									loaded50 := host2.Load64(r, &b19[0])
+									t516 := loaded50
+//line send.go:88
+									loaded51 := host2.Load64(r, &b19[8])
+									t717 := loaded51
+//line send.go:88
+									t233.To.Tail = t516
+//line send.go:88
+									t326.To.Head = t717
+									if uint32(t150.To.Tail)-uint32(t150.To.Head) >= t150.To.Slots && t150.To.Kind == 1 {
+										loaded52 := host2.Load64(r, &t150.Host[b19[15]+1])
+//line send.go:90
+										t150.To.Head = loaded52
+										kernel.StoreRelaxed(&b19[8], t150.To.Head)
 									}
-									if uint32(t331.To.Tail)-uint32(t331.To.Head) >= t331.To.Slots {
-										room23 = 1
+									if uint32(t150.To.Tail)-uint32(t150.To.Head) >= t150.To.Slots {
+										room18 = 1
 									} else {
-										room23 = 0
+										room18 = 0
 									}
 								}
 //line send.go:62
-								room24 := room23
-								if room24 != 0 {
+								room19 := room18
+								if room19 != 0 {
 //line send.go:63
-									atomic.AddUint64(&b14[1], 1)
+									atomic.AddUint64(&b18[1], 1)
 									ticket9 = 0
-									room22 = room24
+									room17 = room19
 									break block9
 								}
 							}
 //line send.go:67
-							loaded53 := host2.Load64(r, &b14[10])
+							loaded53 := host2.Load64(r, &b18[10])
 							owner5 := uint32(loaded53)
 //line send.go:70
-							old5 := kernel.AtomicCompareAndSwap(&b14[0], t330.To.Tail, t330.To.Tail+1)
+							old5 := kernel.AtomicCompareAndSwap(&b18[0], t325.To.Tail, t325.To.Tail+1)
 							tail5 := old5
 //line send.go:71
-							if tail5 == t330.To.Tail {
-								t815 := t330
-								t912 := t330
-								t1014 := tail5 + 1
-								t1118 := owner5
+							if tail5 == t325.To.Tail {
+								t517 := t325
+								t617 := t325
+								t718 := tail5 + 1
+								t812 := owner5
 //line send.go:72
-								t815.To.Tail = t1014
+								t517.To.Tail = t718
 //line send.go:72
-								t912.To.Owner = t1118
-								t1215 := uint32(tail5)
-								ticket9 = t1215
-								room22 = 0
+								t617.To.Owner = t812
+								t915 := uint32(tail5)
+								ticket9 = t915
+								room17 = 0
 								break block9
 							}
 //line send.go:75
-							t330.To.Tail = tail5
+							t325.To.Tail = tail5
 						}
 					}
 //line context.go:58
 					ticket10 := ticket9
-					room25 := room22
+					room20 := room17
 //line context.go:59
-					if room25 != 0 {
-						result036 = false
+					if room20 != 0 {
+						result032 = false
 					} else {
-						var result037 []uint64
-//line send.go:102
-						if t415.To.Kind == 1 {
-							result037 = t415.Host
-						} else {
-							result037 = t415.Post
-						}
+						t618 := t412.To.Memory
+						t719 := ticket10
+//line send.go:47
+						t151 := t412.To.Ring
+//line send.go:47
+						t234 := t412.To.Step
+//line send.go:47
+						t327 := t412.To.Slots
+						t413 := t719
+//line send.go:51
+						result033 := int(t151 + uint64(t413&(t327-1))*t234)
+//line send.go:47
+						result034 := result033
 //line context.go:62
-						t714 := result037
-						t816 := ticket10
-//line send.go:46
-						t161 := t415.To.Ring
-//line send.go:46
-						t243 := t415.To.Step
-//line send.go:46
-						t334 := t415.To.Slots
-						t417 := t816
-//line send.go:50
-						result038 := int(t161 + uint64(t417&(t334-1))*t243)
-//line send.go:46
-						result039 := result038
-//line context.go:62
-						t1015 := result039
-						t1119 := uint64(ticket10+1) << 32
-						memory5 := t714
-						slot6 := t1015
-						tag5 := t1119
+						t916 := result034
+						t1010 := uint64(ticket10+1) << 32
+						memory10 := t618
+						slot6 := t916
+						tag5 := t1010
 //line context.go:63
-						t1216 := t415
-						t1311 := memory5
-						t1410 := slot6
-						t1510 := tag5
-//line send.go:112
-						t166 := t1410
-						t244 := t1410 + 4
-//line send.go:112
-						h5 := t1311[t166:t244]
-						kernel.StoreRelaxed(&h5[0], t1510|uint64(t1216.ID<<8|128))
-						kernel.StoreRelaxed(&h5[1], t1510)
-						kernel.StoreRelaxed(&h5[2], t1510|uint64(t1216.Words[t1216.At+2]))
-						kernel.StoreRelaxed(&h5[3], t1510|uint64(t1216.Words[t1216.At+3]))
+						t1115 := t412
+						t1213 := memory10
+						t1310 := slot6
+						t1410 := tag5
+//line send.go:103
+						t156 := t1310
+						t235 := t1310 + 4
+//line send.go:103
+						h5 := t1213[t156:t235]
+						kernel.StoreRelaxed(&h5[0], t1410|uint64(t1115.ID<<8|128))
+						kernel.StoreRelaxed(&h5[1], t1410)
+						kernel.StoreRelaxed(&h5[2], t1410|uint64(t1115.Words[t1115.At+2]))
+						kernel.StoreRelaxed(&h5[3], t1410|uint64(t1115.Words[t1115.At+3]))
 //line context.go:64
-						t167 := memory5
-						t176 := slot6 + 4
-						t186 := tag5
-						t197 := t911
+						t157 := memory10
+						t166 := slot6 + 4
+						t176 := tag5
+						t186 := t914
 //line context.go:64
-						kernel.PutWords(t167, t176, t186, t197)
-						t205 := t415
-//line send.go:123
-						if !(t205.Wakes == 0 || t205.To.Kind == 1) {
-//line send.go:128
+						kernel.PutWords(t157, t166, t176, t186)
+						t197 := t412
+//line send.go:114
+						if !(t197.Wakes == 0 || t197.To.Kind == 1) {
+//line send.go:119
 							kernel.Fence()
-							box11 := int(t205.To.Box)
-							t168 := box11 * 16
-							t245 := (box11 + 1) * 16
-//line send.go:130
-							b15 := t205.Post[t168:t245]
-							loaded54 := host2.Load64(r, &b15[9])
+							b20 := t197.To.Words
+							loaded54 := host2.Load64(r, &b20[9])
 							if loaded54 != 0 {
-//line send.go:132
-								kernel.StoreRelaxed(&t205.Host[b15[15]], 1)
-								kernel.StoreRelaxed(&t205.Host[0], 1)
+//line send.go:122
+								kernel.StoreRelaxed(&t197.Host[b20[15]], 1)
+								kernel.StoreRelaxed(&t197.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result036 = true
+						result032 = true
 					}
 				}
 //line group.go:45
-				if result036 {
+				if result032 {
 					taken3++
 				}
 			}
-			result040 := taken3
+			result035 := taken3
 //line handlers.go:115
-			taken = result040
+			taken = result035
 		}
 		atomic.AddInt32(&t46.Taken, int32(taken))
 		if threadX == 0 {
-			t2110 := t115
+			t2110 := t113
 //line handlers.go:119
-			result041 := t38.To.Len(t2110)
+			result036 := t36.To.Len(t2110)
 //line handlers.go:119
-			t46.Members = int32(result041)
+			t46.Members = int32(result036)
 		}
 //line alone.go:59
 		if t2 {
@@ -5474,7 +5305,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t913, t1016 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t256, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t917, t1011 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5498,39 +5329,39 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t246 := source3
-				var result043 uint32
+				t236 := source3
+				var result038 uint32
 				switch {
 				default:
 //line look.go:33
-					if t246 == 4 {
-						result043 = 0
+					if t236 == 4 {
+						result038 = 0
 						break
 //line look.go:35
-					} else if t246 < 4 {
-						result043 = shape.Slots + t246*shape.SideSlots
+					} else if t236 < 4 {
+						result038 = shape.Slots + t236*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result043 = shape.Slots + (t246-1)*shape.SideSlots
+					result038 = shape.Slots + (t236-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t513 := source3
-				var result044 uint32
+				t518 := source3
+				var result039 uint32
 //line look.go:43
-				if t513 == 4 {
-					result044 = shape.Slots
+				if t518 == 4 {
+					result039 = shape.Slots
 				} else {
-					result044 = shape.SideSlots
+					result039 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result043 + sh.Ticket&(result044-1)) * shape.OutStep
-				t715 := at3
-				t817 := at3 + shape.Out
+				at3 := (result038 + sh.Ticket&(result039-1)) * shape.OutStep
+				t720 := at3
+				t813 := at3 + shape.Out
 //line alone.go:176
-				slot7 := t422[t715:t817]
+				slot7 := t422[t720:t813]
 				tag6 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t913:t1016]
+				reply2 := words[t917:t1011]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
 				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
 				kernel.StoreRelaxed(&slot7[2], tag6|uint64(t462))
@@ -5550,7 +5381,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result045 bool
+				var result040 bool
 			block11:
 				switch {
 				default:
@@ -5559,210 +5390,195 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t492.Post[list2+1+int(i4)]
-						t169 := uint32(to2)
-						t247 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t492.To.Box == t169 && t492.To.Actor == t247) {
-//line send.go:30
-							t170 := int(t169) * 16
-							t248 := (int(t169) + 1) * 16
-//line send.go:30
-							b16 := t492.Post[t170:t248]
-							loaded55 := host2.Load64(r, &b16[0])
+						t158 := uint32(to2)
+						t237 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t492.To.Box == t158 && t492.To.Actor == t237) {
 //line send.go:31
-							loaded56 := host2.Load64(r, &b16[8])
-							loaded57 := host2.Load64(r, &b16[10])
+							t159 := int(t158) * 16
+							t238 := (int(t158) + 1) * 16
 //line send.go:31
-							t492.To = actor.Target{Box: t169, Actor: t247, Tail: loaded55, Head: loaded56, Ring: b16[14], Step: b16[12], Slots: uint32(b16[11]), Kind: uint32(b16[13]), Owner: uint32(loaded57)}
-//line send.go:33
-							room26 := len(t492.Post)
-							if t492.To.Kind == 1 {
-								room26 = len(t492.Host)
+							b21 := t492.Post[t159:t238]
+							memory11 := t492.Post
+							if b21[13] == 1 {
+								memory11 = t492.Host
 							}
-							end6 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end6 > uint64(room26) || t492.To.Ring > end6 {
+							loaded55 := host2.Load64(r, &b21[0])
+//line send.go:36
+							loaded56 := host2.Load64(r, &b21[8])
+							loaded57 := host2.Load64(r, &b21[10])
+//line send.go:36
+							t492.To = actor.Target{Box: t158, Actor: t237, Tail: loaded55, Head: loaded56, Words: b21, Memory: memory11, Ring: b21[14], Step: b21[12], Slots: uint32(b21[11]), Kind: uint32(b21[13]), Owner: uint32(loaded57)}
 //line send.go:38
+							end6 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end6 > uint64(len(memory11)) || t492.To.Ring > end6 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t335 := t492
+						t328 := t492
 						var ticket11 uint32
-						var room27 uint32
+						var room21 uint32
 					block12:
 						switch {
 						default:
-//line send.go:58
-							box12 := int(t335.To.Box)
-							t171 := box12 * 16
-							t249 := (box12 + 1) * 16
 //line send.go:60
-							for b17 := t335.Post[t171:t249]; ; {
-								if t335.To.Owner != t335.To.Actor || uint32(t335.To.Tail)-uint32(t335.To.Head) >= t335.To.Slots {
-									t336 := t335
-									t418 := b17
+							for b22 := t328.To.Words; ; {
+								if t328.To.Owner != t328.To.Actor || uint32(t328.To.Tail)-uint32(t328.To.Head) >= t328.To.Slots {
+									t160 := t328
 //line send.go:83
-									loaded58 := host2.Load64(r, &t418[10])
-//line send.go:83
-									t336.To.Owner = uint32(loaded58)
-									var room28 uint32
+									b23 := t160.To.Words
+									loaded58 := host2.Load64(r, &b23[10])
 //line send.go:84
-									if t336.To.Owner != t336.To.Actor {
-										room28 = 2
+									t160.To.Owner = uint32(loaded58)
+									var room22 uint32
+//line send.go:85
+									if t160.To.Owner != t160.To.Actor {
+										room22 = 2
 									} else {
-										t250 := t336
-										t337 := t336
-//line send.go:87
-										loaded59 := host2.Load64(r, &t418[0])
-										t514 := loaded59
-//line send.go:87
-										loaded60 := host2.Load64(r, &t418[8])
-										t716 := loaded60
-//line send.go:87
-										t250.To.Tail = t514
-//line send.go:87
-										t337.To.Head = t716
-										if uint32(t336.To.Tail)-uint32(t336.To.Head) >= t336.To.Slots && t336.To.Kind == 1 {
-											loaded61 := host2.Load64(r, &t336.Host[t418[15]+1])
-//line send.go:89
-											t336.To.Head = loaded61
-											kernel.StoreRelaxed(&t418[8], t336.To.Head)
+										t239 := t160
+										t329 := t160
+//line send.go:88
+										loaded59 := host2.Load64(r, &b23[0])
+										t519 := loaded59
+//line send.go:88
+										loaded60 := host2.Load64(r, &b23[8])
+										t721 := loaded60
+//line send.go:88
+										t239.To.Tail = t519
+//line send.go:88
+										t329.To.Head = t721
+										if uint32(t160.To.Tail)-uint32(t160.To.Head) >= t160.To.Slots && t160.To.Kind == 1 {
+											loaded61 := host2.Load64(r, &t160.Host[b23[15]+1])
+//line send.go:90
+											t160.To.Head = loaded61
+											kernel.StoreRelaxed(&b23[8], t160.To.Head)
 										}
-										if uint32(t336.To.Tail)-uint32(t336.To.Head) >= t336.To.Slots {
-											room28 = 1
+										if uint32(t160.To.Tail)-uint32(t160.To.Head) >= t160.To.Slots {
+											room22 = 1
 										} else {
-											room28 = 0
+											room22 = 0
 										}
 									}
 //line send.go:62
-									room29 := room28
-									if room29 != 0 {
+									room23 := room22
+									if room23 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b17[1], 1)
+										atomic.AddUint64(&b22[1], 1)
 										ticket11 = 0
-										room27 = room29
+										room21 = room23
 										break block12
 									}
 								}
 //line send.go:67
-								loaded62 := host2.Load64(r, &b17[10])
+								loaded62 := host2.Load64(r, &b22[10])
 								owner6 := uint32(loaded62)
 //line send.go:70
-								old6 := kernel.AtomicCompareAndSwap(&b17[0], t335.To.Tail, t335.To.Tail+1)
+								old6 := kernel.AtomicCompareAndSwap(&b22[0], t328.To.Tail, t328.To.Tail+1)
 								tail6 := old6
 //line send.go:71
-								if tail6 == t335.To.Tail {
-									t818 := t335
-									t914 := t335
-									t1017 := tail6 + 1
-									t1120 := owner6
+								if tail6 == t328.To.Tail {
+									t520 := t328
+									t619 := t328
+									t722 := tail6 + 1
+									t814 := owner6
 //line send.go:72
-									t818.To.Tail = t1017
+									t520.To.Tail = t722
 //line send.go:72
-									t914.To.Owner = t1120
-									t1217 := uint32(tail6)
-									ticket11 = t1217
-									room27 = 0
+									t619.To.Owner = t814
+									t918 := uint32(tail6)
+									ticket11 = t918
+									room21 = 0
 									break block12
 								}
 //line send.go:75
-								t335.To.Tail = tail6
+								t328.To.Tail = tail6
 							}
 						}
 //line alone.go:195
 						ticket12 := ticket11
-						room30 := room27
+						room24 := room21
 //line alone.go:196
-						if room30 == 1 {
-							t610 := int(t50[13])
+						if room24 == 1 {
+							t620 := int(t50[13])
 //line alone.go:197
-							t717 := int(t50[13]) + len(t532) + 1
+							t723 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t610:t717]
+							saved3 := t492.Post[t620:t723]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result046 := t492.Correlation()
+							result041 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result046
+							saved3[len(t532)] = result041
 							t50[12] = i4 + 1
-							result045 = false
+							result040 = false
 							break block11
 						}
 //line alone.go:205
-						if room30 == 0 {
-							t915 := t492
-							t1018 := t532
-							t1121 := ticket12
-							var result047 []uint64
-//line send.go:102
-							if t915.To.Kind == 1 {
-								result047 = t915.Host
-							} else {
-								result047 = t915.Post
-							}
+						if room24 == 0 {
+							t919 := t492
+							t1012 := t532
+							t1116 := ticket12
 //line alone.go:229
-							t251 := result047
-							t338 := t1121
-//line send.go:46
-							t177 := t915.To.Ring
-//line send.go:46
-							t253 := t915.To.Step
-//line send.go:46
-							t339 := t915.To.Slots
-							t419 := t338
-//line send.go:50
-							result048 := int(t177 + uint64(t419&(t339-1))*t253)
-//line send.go:46
-							result049 := result048
+							t161 := t919.To.Memory
+							t240 := t1116
+//line send.go:47
+							t167 := t919.To.Ring
+//line send.go:47
+							t241 := t919.To.Step
+//line send.go:47
+							t330 := t919.To.Slots
+							t414 := t240
+//line send.go:51
+							result042 := int(t167 + uint64(t414&(t330-1))*t241)
+//line send.go:47
+							result043 := result042
 //line alone.go:229
-							t515 := result049
-							t611 := uint64(t1121+1) << 32
-							memory6 := t251
-							slot8 := t515
-							tag7 := t611
+							t415 := result043
+							t521 := uint64(t1116+1) << 32
+							memory12 := t161
+							slot8 := t415
+							tag7 := t521
 //line alone.go:230
-							t718 := t915
-							t819 := memory6
-							t916 := slot8
-							t1019 := tag7
-//line send.go:112
-							t178 := t916
-							t254 := t916 + 4
-//line send.go:112
-							h6 := t819[t178:t254]
-							kernel.StoreRelaxed(&h6[0], t1019|uint64(t718.ID<<8|128))
-							kernel.StoreRelaxed(&h6[1], t1019)
-							kernel.StoreRelaxed(&h6[2], t1019|uint64(t718.Words[t718.At+2]))
-							kernel.StoreRelaxed(&h6[3], t1019|uint64(t718.Words[t718.At+3]))
+							t621 := t919
+							t724 := memory12
+							t815 := slot8
+							t920 := tag7
+//line send.go:103
+							t168 := t815
+							t242 := t815 + 4
+//line send.go:103
+							h6 := t724[t168:t242]
+							kernel.StoreRelaxed(&h6[0], t920|uint64(t621.ID<<8|128))
+							kernel.StoreRelaxed(&h6[1], t920)
+							kernel.StoreRelaxed(&h6[2], t920|uint64(t621.Words[t621.At+2]))
+							kernel.StoreRelaxed(&h6[3], t920|uint64(t621.Words[t621.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1018); w8++ {
-								kernel.StoreRelaxed(&memory6[slot8+4+w8], tag7|uint64(t1018[w8]))
+							for w8 := 0; w8 < len(t1012); w8++ {
+								kernel.StoreRelaxed(&memory12[slot8+4+w8], tag7|uint64(t1012[w8]))
 							}
-							t1122 := t915
-//line send.go:123
-							if !(t1122.Wakes == 0 || t1122.To.Kind == 1) {
-//line send.go:128
+							t1013 := t919
+//line send.go:114
+							if !(t1013.Wakes == 0 || t1013.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box13 := int(t1122.To.Box)
-								t179 := box13 * 16
-								t255 := (box13 + 1) * 16
-//line send.go:130
-								b18 := t1122.Post[t179:t255]
-								loaded63 := host2.Load64(r, &b18[9])
+								b24 := t1013.To.Words
+								loaded63 := host2.Load64(r, &b24[9])
 								if loaded63 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1122.Host[b18[15]], 1)
-									kernel.StoreRelaxed(&t1122.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t1013.Host[b24[15]], 1)
+									kernel.StoreRelaxed(&t1013.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result045 = true
+					result040 = true
 				}
 //line alone.go:82
-				t552 = result045
+				t552 = result040
 			}
 			whole := t552
 //line alone.go:83
@@ -5786,9 +5602,9 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t420 := hint2
+							t416 := hint2
 //line alone.go:109
-							sh.Hint[0] = t420
+							sh.Hint[0] = t416
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -5801,29 +5617,29 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 									continue
 								}
 								next4 := t60[level2]
-								t612 := level2
-								var result050 uint32
+								t623 := level2
+								var result044 uint32
 								switch {
 								default:
 //line look.go:33
-									if t612 == 4 {
-										result050 = 0
+									if t623 == 4 {
+										result044 = 0
 										break
 //line look.go:35
-									} else if t612 < 4 {
-										result050 = shape.Slots + t612*shape.SideSlots
+									} else if t623 < 4 {
+										result044 = shape.Slots + t623*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result050 = shape.Slots + (t612-1)*shape.SideSlots
+									result044 = shape.Slots + (t623-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result050 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result044 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded65 := host2.Load64(r, &t622[at4])
 								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
-									t917 := level2
-									source4 = t917
+									t921 := level2
+									source4 = t921
 									sides2 = 1
 								}
 							}
@@ -5851,47 +5667,47 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1218 := t622
-							ring2 := t1218
+							t1214 := t622
+							ring2 := t1214
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1312 := t632
+								t1311 := t632
 //line alone.go:146
 								t1411 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1312
+								ring2 = t1311
 								at5 = t1411
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t1610 := source4
-								var result051 uint32
+								t169 := source4
+								var result045 uint32
 								switch {
 								default:
 //line look.go:33
-									if t1610 == 4 {
-										result051 = 0
+									if t169 == 4 {
+										result045 = 0
 										break
 //line look.go:35
-									} else if t1610 < 4 {
-										result051 = shape.Slots + t1610*shape.SideSlots
+									} else if t169 < 4 {
+										result045 = shape.Slots + t169*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result051 = shape.Slots + (t1610-1)*shape.SideSlots
+									result045 = shape.Slots + (t169-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t198 := source4
-								var result052 uint32
+								var result046 uint32
 //line look.go:43
 								if t198 == 4 {
-									result052 = shape.Slots
+									result046 = shape.Slots
 								} else {
-									result052 = shape.SideSlots
+									result046 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result051 + sh.Ticket&(result052-1)) * shape.InStep
+								at5 = (result045 + sh.Ticket&(result046-1)) * shape.InStep
 							}
 							t2111 := at5
 							t2210 := at5 + shape.In
@@ -5907,7 +5723,7 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 								cell2[w9] = uint32(v2)
 							}
-							reply3 := cell2[t256:t263]
+							reply3 := cell2[t253:t263]
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
@@ -5986,20 +5802,20 @@ func quernHostWorkActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
 	var in2 *Batch
 	var out2 *Result
-	var t38 *Desk
+	var t36 *Desk
 	var t46 *Batch
-	var t55 *Result
+	var t56 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 5, r.BlockDim.Count())
 	var forwards bool
 	var stops bool
 	var last bool
-	t99 := shape.OutAt
-	t109 := shape.OutAt + shape.Out - 3
+	t910 := shape.OutAt
+	t107 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t2310 := shape.Stride
+	t234 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -6100,9 +5916,9 @@ func quernHostWorkActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t38 = state
+				t36 = state
 				t46 = in2
-				t55 = out2
+				t56 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -6115,7 +5931,7 @@ func quernHostWorkActor(r *host2.Run) {
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
 				if t46.Do == 3 {
-					ref = t38.Kept
+					ref = t36.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -6142,7 +5958,7 @@ func quernHostWorkActor(r *host2.Run) {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first7 := (threadZ*1 + threadY) * 32
-							quernRow8WorkActor(r, valuess, first7, t55)
+							quernRow8WorkActor(r, valuess, first7, t56)
 						}
 					}
 				}
@@ -6150,7 +5966,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t46, t38, t55, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t46, t36, t56, ref, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6169,7 +5985,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t99, t109, cursor, forwards, t51, t522, last, command, in, mail, t2310, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t51, t522, last, command, in, mail, t234, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6264,86 +6080,82 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:27
+//line send.go:28
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:30
+//line send.go:31
 							t17 := int(t16) * 16
 							t27 := (int(t16) + 1) * 16
-//line send.go:30
-							b := t72.Post[t17:t27]
-							loaded := host2.Load64(r, &b[0])
 //line send.go:31
+							b := t72.Post[t17:t27]
+							memory := t72.Post
+							if b[13] == 1 {
+								memory = t72.Host
+							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:36
 							loaded2 := host2.Load64(r, &b[8])
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:31
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:33
-							room := len(t72.Post)
-							if t72.To.Kind == 1 {
-								room = len(t72.Host)
-							}
+//line send.go:36
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line send.go:38
 							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:37
-							if end > uint64(room) || t72.To.Ring > end {
+//line send.go:38
+							if end > uint64(len(memory)) || t72.To.Ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
 						t33 := t72
 						var ticket uint32
-						var room2 uint32
+						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
-							box2 := int(t33.To.Box)
-							t18 := box2 * 16
-							t28 := (box2 + 1) * 16
 //line send.go:60
-							for b2 := t33.Post[t18:t28]; ; {
+							for b2 := t33.To.Words; ; {
 								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t34 := t33
-									t43 := b2
+									t18 := t33
 //line send.go:83
-									loaded4 := host2.Load64(r, &t43[10])
-//line send.go:83
-									t34.To.Owner = uint32(loaded4)
-									var room3 uint32
+									b3 := t18.To.Words
+									loaded4 := host2.Load64(r, &b3[10])
 //line send.go:84
-									if t34.To.Owner != t34.To.Actor {
-										room3 = 2
+									t18.To.Owner = uint32(loaded4)
+									var room2 uint32
+//line send.go:85
+									if t18.To.Owner != t18.To.Actor {
+										room2 = 2
 									} else {
-										t29 := t34
-										t35 := t34
-//line send.go:87
-										loaded5 := host2.Load64(r, &t43[0])
+										t28 := t18
+										t34 := t18
+//line send.go:88
+										loaded5 := host2.Load64(r, &b3[0])
 										t53 := loaded5
-//line send.go:87
-										loaded6 := host2.Load64(r, &t43[8])
+//line send.go:88
+										loaded6 := host2.Load64(r, &b3[8])
 										t73 := loaded6
-//line send.go:87
-										t29.To.Tail = t53
-//line send.go:87
-										t35.To.Head = t73
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots && t34.To.Kind == 1 {
-											loaded7 := host2.Load64(r, &t34.Host[t43[15]+1])
-//line send.go:89
-											t34.To.Head = loaded7
-											kernel.StoreRelaxed(&t43[8], t34.To.Head)
+//line send.go:88
+										t28.To.Tail = t53
+//line send.go:88
+										t34.To.Head = t73
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line send.go:90
+											t18.To.Head = loaded7
+											kernel.StoreRelaxed(&b3[8], t18.To.Head)
 										}
-										if uint32(t34.To.Tail)-uint32(t34.To.Head) >= t34.To.Slots {
-											room3 = 1
+										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+											room2 = 1
 										} else {
-											room3 = 0
+											room2 = 0
 										}
 									}
 //line send.go:62
-									room4 := room3
-									if room4 != 0 {
+									room3 := room2
+									if room3 != 0 {
 //line send.go:63
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
-										room2 = room4
+										room = room3
 										break block2
 									}
 								}
@@ -6355,17 +6167,17 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								tail := old
 //line send.go:71
 								if tail == t33.To.Tail {
-									t83 := t33
-									t93 := t33
-									t103 := tail + 1
-									t112 := owner
+									t54 := t33
+									t63 := t33
+									t74 := tail + 1
+									t83 := owner
 //line send.go:72
-									t83.To.Tail = t103
+									t54.To.Tail = t74
 //line send.go:72
-									t93.To.Owner = t112
-									t122 := uint32(tail)
-									ticket = t122
-									room2 = 0
+									t63.To.Owner = t83
+									t93 := uint32(tail)
+									ticket = t93
+									room = 0
 									break block2
 								}
 //line send.go:75
@@ -6374,14 +6186,14 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:195
 						ticket2 := ticket
-						room5 := room2
+						room4 := room
 //line alone.go:196
-						if room5 == 1 {
-							t63 := int(t82[13])
+						if room4 == 1 {
+							t64 := int(t82[13])
 //line alone.go:197
-							t74 := int(t82[13]) + len(t92) + 1
+							t75 := int(t82[13]) + len(t92) + 1
 //line alone.go:197
-							saved2 := t72.Post[t63:t74]
+							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
@@ -6393,70 +6205,59 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							break block
 						}
 //line alone.go:205
-						if room5 == 0 {
+						if room4 == 0 {
 							t94 := t72
-							t104 := t92
-							t113 := ticket2
-							var result04 []uint64
-//line send.go:102
-							if t94.To.Kind == 1 {
-								result04 = t94.Host
-							} else {
-								result04 = t94.Post
-							}
+							t103 := t92
+							t112 := ticket2
 //line alone.go:229
-							t210 := result04
-							t36 := t113
-//line send.go:46
-							t19 := t94.To.Ring
-//line send.go:46
-							t211 := t94.To.Step
-//line send.go:46
-							t37 := t94.To.Slots
-							t44 := t36
-//line send.go:50
-							result05 := int(t19 + uint64(t44&(t37-1))*t211)
-//line send.go:46
-							result06 := result05
+							t19 := t94.To.Memory
+							t29 := t112
+//line send.go:47
+							t110 := t94.To.Ring
+//line send.go:47
+							t210 := t94.To.Step
+//line send.go:47
+							t35 := t94.To.Slots
+							t43 := t29
+//line send.go:51
+							result04 := int(t110 + uint64(t43&(t35-1))*t210)
+//line send.go:47
+							result05 := result04
 //line alone.go:229
-							t54 := result06
-							t64 := uint64(t113+1) << 32
-							memory := t210
-							slot := t54
-							tag := t64
+							t44 := result05
+							t55 := uint64(t112+1) << 32
+							memory2 := t19
+							slot := t44
+							tag := t55
 //line alone.go:230
-							t75 := t94
-							t84 := memory
-							t95 := slot
-							t105 := tag
-//line send.go:112
-							t110 := t95
-							t212 := t95 + 4
-//line send.go:112
-							h := t84[t110:t212]
-							kernel.StoreRelaxed(&h[0], t105|uint64(t75.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t105)
-							kernel.StoreRelaxed(&h[2], t105|uint64(t75.Words[t75.At+2]))
-							kernel.StoreRelaxed(&h[3], t105|uint64(t75.Words[t75.At+3]))
+							t65 := t94
+							t76 := memory2
+							t84 := slot
+							t95 := tag
+//line send.go:103
+							t111 := t84
+							t211 := t84 + 4
+//line send.go:103
+							h := t76[t111:t211]
+							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t95)
+							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
+							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
 //line alone.go:231
-							for w3 := 0; w3 < len(t104); w3++ {
-								kernel.StoreRelaxed(&memory[slot+4+w3], tag|uint64(t104[w3]))
+							for w3 := 0; w3 < len(t103); w3++ {
+								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
 							}
-							t114 := t94
-//line send.go:123
-							if !(t114.Wakes == 0 || t114.To.Kind == 1) {
-//line send.go:128
+							t104 := t94
+//line send.go:114
+							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box3 := int(t114.To.Box)
-								t111 := box3 * 16
-								t213 := (box3 + 1) * 16
-//line send.go:130
-								b3 := t114.Post[t111:t213]
-								loaded9 := host2.Load64(r, &b3[9])
+								b4 := t104.To.Words
+								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t114.Host[b3[15]], 1)
-									kernel.StoreRelaxed(&t114.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t104.Host[0], 1)
 								}
 							}
 						}
@@ -6503,24 +6304,24 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 									continue
 								}
 								next := t30[level]
-								t65 := level
-								var result07 uint32
+								t66 := level
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
-									if t65 == 4 {
-										result07 = 0
+									if t66 == 4 {
+										result06 = 0
 										break
 //line look.go:35
-									} else if t65 < 4 {
-										result07 = shape.Slots + t65*shape.SideSlots
+									} else if t66 < 4 {
+										result06 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t65-1)*shape.SideSlots
+									result06 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result07 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -6553,8 +6354,8 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 						if !(source == 9) {
 //line alone.go:143
-							t123 := t322
-							ring := t123
+							t122 := t322
+							ring := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -6568,37 +6369,37 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result08 uint32
+								var result07 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result08 = 0
+										result07 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result08 = shape.Slots + t162*shape.SideSlots
+										result07 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result08 = shape.Slots + (t162-1)*shape.SideSlots
+									result07 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result09 uint32
+								var result08 uint32
 //line look.go:43
 								if t192 == 4 {
-									result09 = shape.Slots
+									result08 = shape.Slots
 								} else {
-									result09 = shape.SideSlots
+									result08 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result08 + sh.Ticket&(result09-1)) * shape.InStep
+								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
 							}
-							t214 := at2
+							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t214:t222]
+							slot2 := ring[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -6674,8 +6475,8 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	for threadX := range 32 {
 		c2 := cRow2[threadX]
 //line quern_gen.go:13
-		t115 := c2
-		t1Row[threadX] = t115
+		t113 := c2
+		t1Row[threadX] = t113
 	}
 }
 
@@ -6685,28 +6486,28 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := t1Row[threadX]
+		t113 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
 		if t46.Do != 4 {
-			t116 := t115
+			t114 := t113
 			p := ref
 //line payload.go:44
-			t117 := t116.Post
-			t215 := p.Entry
-			t39 := p.Generation
+			t115 := t114.Post
+			t213 := p.Entry
+			t37 := p.Generation
 //line payload.go:76
-			if t39 == 0 {
+			if t37 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded15 := host2.Load64(r, &t117[t215+0])
+			loaded15 := host2.Load64(r, &t115[t213+0])
 			host3 := loaded15
 //line payload.go:80
-			if uint32(host3>>32) != t39 {
+			if uint32(host3>>32) != t37 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded16 := host2.Load64(r, &t117[t215+1])
+				loaded16 := host2.Load64(r, &t115[t213+1])
 				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
@@ -6714,21 +6515,21 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 				}
 			}
 //line payload.go:45
-			extent := t116.Post[p.Entry+2]
+			extent := t114.Post[p.Entry+2]
 			t47 := uint32(extent)
-			t56 := uint32(extent >> 32)
+			t57 := uint32(extent >> 32)
 			first5 := t47
-			n := t56
+			n := t57
 //line payload.go:47
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
 				host2.Fail(r, "reference to elements that are not of its payload")
 			}
-			t66 := int(p.Offset)
-			t76 := int(p.Offset) + int(p.Length)
+			t67 := int(p.Offset)
+			t77 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result010 := data[t66:t76]
+			result09 := data[t67:t77]
 //line payloads.go:54
-			values = result010
+			values = result09
 		}
 		valuesRow[threadX] = values
 	}
@@ -6748,7 +6549,7 @@ func quernRow7WorkActor(r *host2.Run, valuess [][]float32, first6 int) {
 }
 
 //go:noinline
-func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Result) {
+func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Result) {
 	valuesRow := valuess[first7:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6758,48 +6559,48 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t55 *Resu
 		for i3 := threadX; i3 < len(values); i3 += 32 {
 			sum += values[i3]
 		}
-		kernel.AtomicAdd(&t55.Sum, sum)
+		kernel.AtomicAdd(&t56.Sum, sum)
 	}
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t38 *Desk, t55 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t36 *Desk, t56 *Result, ref actor.Payload[float32], sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t115 := t1Row[threadX]
+		t113 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
-		var result011 kernel.Action
+		var result010 kernel.Action
 //line payloads.go:70
 		if !first9 {
-			result011 = 1
+			result010 = 1
 		} else {
 			t48 := t46.Do
 			if t48 == 0 {
-				result012 := t115.Sender()
-				if result012 != 0 {
+				result011 := t113.Sender()
+				if result011 != 0 {
 //line payloads.go:76
-					t38.Given++
-					t38.Sum += t55.Sum
-					t67 := t115
+					t36.Given++
+					t36.Sum += t56.Sum
+					t68 := t113
 					p2 := ref
 //line payload.go:66
-					t118 := t67.Post
-					t216 := p2.Entry
-					t310 := p2.Generation
+					t116 := t68.Post
+					t214 := p2.Entry
+					t38 := p2.Generation
 //line payload.go:76
-					if t310 == 0 {
+					if t38 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded17 := host2.Load64(r, &t118[t216+0])
+					loaded17 := host2.Load64(r, &t116[t214+0])
 					host4 := loaded17
 //line payload.go:80
-					if uint32(host4>>32) != t310 {
+					if uint32(host4>>32) != t38 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded18 := host2.Load64(r, &t118[t216+1])
+						loaded18 := host2.Load64(r, &t116[t214+1])
 						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
@@ -6808,33 +6609,33 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					}
 //line payload.go:67
 					kernel.Fence()
-					old2 := kernel.AtomicSub(&t67.Post[p2.Entry+1], 1)
+					old2 := kernel.AtomicSub(&t68.Post[p2.Entry+1], 1)
 					if uint32(old2) == 0 {
 //line payload.go:69
-						atomic.AddUint64(&t67.Post[p2.Entry+1], 1)
+						atomic.AddUint64(&t68.Post[p2.Entry+1], 1)
 						host2.Fail(r, "payload released more often than retained")
 					}
 				}
 //line payloads.go:80
 			} else if t48 == 2 {
-				t77 := t115
+				t78 := t113
 				p3 := ref
 //line payload.go:58
-				t119 := t77.Post
-				t217 := p3.Entry
-				t311 := p3.Generation
+				t117 := t78.Post
+				t215 := p3.Entry
+				t39 := p3.Generation
 //line payload.go:76
-				if t311 == 0 {
+				if t39 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load64(r, &t119[t217+0])
+				loaded19 := host2.Load64(r, &t117[t215+0])
 				host5 := loaded19
 //line payload.go:80
-				if uint32(host5>>32) != t311 {
+				if uint32(host5>>32) != t39 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded20 := host2.Load64(r, &t119[t217+1])
+					loaded20 := host2.Load64(r, &t117[t215+1])
 					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
@@ -6843,29 +6644,29 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:59
 				kernel.Fence()
-				atomic.AddUint64(&t77.Post[p3.Entry+1], 1)
+				atomic.AddUint64(&t78.Post[p3.Entry+1], 1)
 //line payloads.go:82
-				t38.Kept = ref
+				t36.Kept = ref
 			} else if t48 == 4 {
-				t85 := t115
+				t85 := t113
 //line payloads.go:84
-				p4 := t38.Kept
+				p4 := t36.Kept
 //line payload.go:66
-				t120 := t85.Post
-				t218 := p4.Entry
-				t312 := p4.Generation
+				t118 := t85.Post
+				t216 := p4.Entry
+				t310 := p4.Generation
 //line payload.go:76
-				if t312 == 0 {
+				if t310 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded21 := host2.Load64(r, &t120[t218+0])
+				loaded21 := host2.Load64(r, &t118[t216+0])
 				host6 := loaded21
 //line payload.go:80
-				if uint32(host6>>32) != t312 {
+				if uint32(host6>>32) != t310 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded22 := host2.Load64(r, &t120[t218+1])
+					loaded22 := host2.Load64(r, &t118[t216+1])
 					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
@@ -6882,24 +6683,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payloads.go:85
 			} else if t48 == 5 {
-				t97 := t115
+				t97 := t113
 				p5 := ref
 //line payload.go:58
-				t121 := t97.Post
-				t219 := p5.Entry
-				t313 := p5.Generation
+				t119 := t97.Post
+				t217 := p5.Entry
+				t311 := p5.Generation
 //line payload.go:76
-				if t313 == 0 {
+				if t311 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded23 := host2.Load64(r, &t121[t219+0])
+				loaded23 := host2.Load64(r, &t119[t217+0])
 				host7 := loaded23
 //line payload.go:80
-				if uint32(host7>>32) != t313 {
+				if uint32(host7>>32) != t311 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded24 := host2.Load64(r, &t121[t219+1])
+					loaded24 := host2.Load64(r, &t119[t217+1])
 					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
@@ -6911,221 +6712,205 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t106 := t115
+				t105 := t113
 //line payloads.go:88
 				t1110 := t46.Next
-				t124 := &next4
-				var result013 bool
+				t123 := &next4
+				var result012 bool
 //line context.go:54
 				if t1110.Mailbox == 0 {
-					result013 = false
+					result012 = false
 				} else {
-					t125 := t1110.Mailbox
-					t220 := t1110.Actor
-//line send.go:27
-					if !(t106.To.Box == t125 && t106.To.Actor == t220) {
-//line send.go:30
-						t126 := int(t125) * 16
-						t221 := (int(t125) + 1) * 16
-//line send.go:30
-						b4 := t106.Post[t126:t221]
-						loaded25 := host2.Load64(r, &b4[0])
+					t120 := t1110.Mailbox
+					t218 := t1110.Actor
+//line send.go:28
+					if !(t105.To.Box == t120 && t105.To.Actor == t218) {
 //line send.go:31
-						loaded26 := host2.Load64(r, &b4[8])
-						loaded27 := host2.Load64(r, &b4[10])
+						t121 := int(t120) * 16
+						t219 := (int(t120) + 1) * 16
 //line send.go:31
-						t106.To = actor.Target{Box: t125, Actor: t220, Tail: loaded25, Head: loaded26, Ring: b4[14], Step: b4[12], Slots: uint32(b4[11]), Kind: uint32(b4[13]), Owner: uint32(loaded27)}
-//line send.go:33
-						room6 := len(t106.Post)
-						if t106.To.Kind == 1 {
-							room6 = len(t106.Host)
+						b5 := t105.Post[t121:t219]
+						memory3 := t105.Post
+						if b5[13] == 1 {
+							memory3 = t105.Host
 						}
-						end2 := t106.To.Ring + uint64(t106.To.Slots)*t106.To.Step
-//line send.go:37
-						if end2 > uint64(room6) || t106.To.Ring > end2 {
+						loaded25 := host2.Load64(r, &b5[0])
+//line send.go:36
+						loaded26 := host2.Load64(r, &b5[8])
+						loaded27 := host2.Load64(r, &b5[10])
+//line send.go:36
+						t105.To = actor.Target{Box: t120, Actor: t218, Tail: loaded25, Head: loaded26, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded27)}
+//line send.go:38
+						end2 := t105.To.Ring + uint64(t105.To.Slots)*t105.To.Step
+//line send.go:38
+						if end2 > uint64(len(memory3)) || t105.To.Ring > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
 					}
 //line context.go:58
-					t314 := t106
+					t312 := t105
 					var ticket3 uint32
-					var room7 uint32
+					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:58
-						box4 := int(t314.To.Box)
-						t127 := box4 * 16
-						t223 := (box4 + 1) * 16
 //line send.go:60
-						for b5 := t314.Post[t127:t223]; ; {
-							if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-uint32(t314.To.Head) >= t314.To.Slots {
-								t315 := t314
-								t49 := b5
+						for b6 := t312.To.Words; ; {
+							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
+								t124 := t312
 //line send.go:83
-								loaded28 := host2.Load64(r, &t49[10])
-//line send.go:83
-								t315.To.Owner = uint32(loaded28)
-								var room8 uint32
+								b7 := t124.To.Words
+								loaded28 := host2.Load64(r, &b7[10])
 //line send.go:84
-								if t315.To.Owner != t315.To.Actor {
-									room8 = 2
+								t124.To.Owner = uint32(loaded28)
+								var room6 uint32
+//line send.go:85
+								if t124.To.Owner != t124.To.Actor {
+									room6 = 2
 								} else {
-									t224 := t315
-									t316 := t315
-//line send.go:87
-									loaded29 := host2.Load64(r, &t49[0])
-									t57 := loaded29
-//line send.go:87
-									loaded30 := host2.Load64(r, &t49[8])
-									t78 := loaded30
-//line send.go:87
-									t224.To.Tail = t57
-//line send.go:87
-									t316.To.Head = t78
-									if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots && t315.To.Kind == 1 {
-										loaded31 := host2.Load64(r, &t315.Host[t49[15]+1])
-//line send.go:89
-										t315.To.Head = loaded31
-										kernel.StoreRelaxed(&t49[8], t315.To.Head)
+									t220 := t124
+									t313 := t124
+//line send.go:88
+									loaded29 := host2.Load64(r, &b7[0])
+									t58 := loaded29
+//line send.go:88
+									loaded30 := host2.Load64(r, &b7[8])
+									t79 := loaded30
+//line send.go:88
+									t220.To.Tail = t58
+//line send.go:88
+									t313.To.Head = t79
+									if uint32(t124.To.Tail)-uint32(t124.To.Head) >= t124.To.Slots && t124.To.Kind == 1 {
+										loaded31 := host2.Load64(r, &t124.Host[b7[15]+1])
+//line send.go:90
+										t124.To.Head = loaded31
+										kernel.StoreRelaxed(&b7[8], t124.To.Head)
 									}
-									if uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-										room8 = 1
+									if uint32(t124.To.Tail)-uint32(t124.To.Head) >= t124.To.Slots {
+										room6 = 1
 									} else {
-										room8 = 0
+										room6 = 0
 									}
 								}
 //line send.go:62
-								room9 := room8
-								if room9 != 0 {
+								room7 := room6
+								if room7 != 0 {
 //line send.go:63
-									atomic.AddUint64(&b5[1], 1)
+									atomic.AddUint64(&b6[1], 1)
 									ticket3 = 0
-									room7 = room9
+									room5 = room7
 									break block6
 								}
 							}
 //line send.go:67
-							loaded32 := host2.Load64(r, &b5[10])
+							loaded32 := host2.Load64(r, &b6[10])
 							owner2 := uint32(loaded32)
 //line send.go:70
-							old4 := kernel.AtomicCompareAndSwap(&b5[0], t314.To.Tail, t314.To.Tail+1)
+							old4 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
 							tail2 := old4
 //line send.go:71
-							if tail2 == t314.To.Tail {
-								t86 := t314
-								t98 := t314
-								t107 := tail2 + 1
-								t1111 := owner2
+							if tail2 == t312.To.Tail {
+								t59 := t312
+								t69 := t312
+								t710 := tail2 + 1
+								t86 := owner2
 //line send.go:72
-								t86.To.Tail = t107
+								t59.To.Tail = t710
 //line send.go:72
-								t98.To.Owner = t1111
-								t128 := uint32(tail2)
-								ticket3 = t128
-								room7 = 0
+								t69.To.Owner = t86
+								t98 := uint32(tail2)
+								ticket3 = t98
+								room5 = 0
 								break block6
 							}
 //line send.go:75
-							t314.To.Tail = tail2
+							t312.To.Tail = tail2
 						}
 					}
 //line context.go:58
 					ticket4 := ticket3
-					room10 := room7
+					room8 := room5
 //line context.go:59
-					if room10 != 0 {
-						result013 = false
+					if room8 != 0 {
+						result012 = false
 					} else {
-						var result014 []uint64
-//line send.go:102
-						if t106.To.Kind == 1 {
-							result014 = t106.Host
-						} else {
-							result014 = t106.Post
-						}
+						t610 := t105.To.Memory
+						t711 := ticket4
+//line send.go:47
+						t125 := t105.To.Ring
+//line send.go:47
+						t221 := t105.To.Step
+//line send.go:47
+						t314 := t105.To.Slots
+						t49 := t711
+//line send.go:51
+						result013 := int(t125 + uint64(t49&(t314-1))*t221)
+//line send.go:47
+						result014 := result013
 //line context.go:62
-						t79 := result014
-						t87 := ticket4
-//line send.go:46
-						t129 := t106.To.Ring
-//line send.go:46
-						t225 := t106.To.Step
-//line send.go:46
-						t317 := t106.To.Slots
-						t410 := t87
-//line send.go:50
-						result015 := int(t129 + uint64(t410&(t317-1))*t225)
-//line send.go:46
-						result016 := result015
-//line context.go:62
-						t108 := result016
-						t1112 := uint64(ticket4+1) << 32
-						memory2 := t79
-						slot3 := t108
-						tag2 := t1112
+						t99 := result014
+						t106 := uint64(ticket4+1) << 32
+						memory4 := t610
+						slot3 := t99
+						tag2 := t106
 //line context.go:63
-						t1210 := t106
-						t133 := memory2
-						t143 := slot3
-						t152 := tag2
-//line send.go:112
-						t130 := t143
-						t226 := t143 + 4
-//line send.go:112
-						h2 := t133[t130:t226]
-						kernel.StoreRelaxed(&h2[0], t152|uint64(t1210.ID<<8|128))
-						kernel.StoreRelaxed(&h2[1], t152)
-						kernel.StoreRelaxed(&h2[2], t152|uint64(t1210.Words[t1210.At+2]))
-						kernel.StoreRelaxed(&h2[3], t152|uint64(t1210.Words[t1210.At+3]))
+						t1111 := t105
+						t126 := memory4
+						t133 := slot3
+						t143 := tag2
+//line send.go:103
+						t127 := t133
+						t223 := t133 + 4
+//line send.go:103
+						h2 := t126[t127:t223]
+						kernel.StoreRelaxed(&h2[0], t143|uint64(t1111.ID<<8|128))
+						kernel.StoreRelaxed(&h2[1], t143)
+						kernel.StoreRelaxed(&h2[2], t143|uint64(t1111.Words[t1111.At+2]))
+						kernel.StoreRelaxed(&h2[3], t143|uint64(t1111.Words[t1111.At+3]))
 //line context.go:64
-						t163 := memory2
-						t172 := slot3 + 4
-						t182 := tag2
-						t193 := t124
+						t152 := memory4
+						t163 := slot3 + 4
+						t172 := tag2
+						t182 := t123
 //line context.go:64
-						kernel.PutWords(t163, t172, t182, t193)
-						t202 := t106
-//line send.go:123
-						if !(t202.Wakes == 0 || t202.To.Kind == 1) {
-//line send.go:128
+						kernel.PutWords(t152, t163, t172, t182)
+						t193 := t105
+//line send.go:114
+						if !(t193.Wakes == 0 || t193.To.Kind == 1) {
+//line send.go:119
 							kernel.Fence()
-							box5 := int(t202.To.Box)
-							t131 := box5 * 16
-							t227 := (box5 + 1) * 16
-//line send.go:130
-							b6 := t202.Post[t131:t227]
-							loaded33 := host2.Load64(r, &b6[9])
+							b8 := t193.To.Words
+							loaded33 := host2.Load64(r, &b8[9])
 							if loaded33 != 0 {
-//line send.go:132
-								kernel.StoreRelaxed(&t202.Host[b6[15]], 1)
-								kernel.StoreRelaxed(&t202.Host[0], 1)
+//line send.go:122
+								kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
+								kernel.StoreRelaxed(&t193.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result013 = true
+						result012 = true
 					}
 				}
 //line payloads.go:88
-				if !result013 {
-					t144 := t115
+				if !result012 {
+					t144 := t113
 					p6 := ref
 //line payload.go:66
-					t134 := t144.Post
-					t228 := p6.Entry
-					t318 := p6.Generation
+					t128 := t144.Post
+					t224 := p6.Entry
+					t315 := p6.Generation
 //line payload.go:76
-					if t318 == 0 {
+					if t315 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded34 := host2.Load64(r, &t134[t228+0])
+					loaded34 := host2.Load64(r, &t128[t224+0])
 					host8 := loaded34
 //line payload.go:80
-					if uint32(host8>>32) != t318 {
+					if uint32(host8>>32) != t315 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded35 := host2.Load64(r, &t134[t228+1])
+						loaded35 := host2.Load64(r, &t128[t224+1])
 						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
@@ -7143,24 +6928,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payloads.go:91
 			} else if t48 == 6 {
-				t153 := t115
+				t153 := t113
 				p7 := ref
 //line payload.go:58
-				t135 := t153.Post
-				t229 := p7.Entry
-				t319 := p7.Generation
+				t129 := t153.Post
+				t225 := p7.Entry
+				t316 := p7.Generation
 //line payload.go:76
-				if t319 == 0 {
+				if t316 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded36 := host2.Load64(r, &t135[t229+0])
+				loaded36 := host2.Load64(r, &t129[t225+0])
 				host9 := loaded36
 //line payload.go:80
-				if uint32(host9>>32) != t319 {
+				if uint32(host9>>32) != t316 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded37 := host2.Load64(r, &t135[t229+1])
+					loaded37 := host2.Load64(r, &t129[t225+1])
 					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
@@ -7171,16 +6956,16 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				kernel.Fence()
 				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
 //line payloads.go:93
-				t55.Values = ref
+				t56.Values = ref
 			}
-			t55.Given = t38.Given
-			if t46.Do == 6 && t38.Given > 0 {
-				t55.Sum = t38.Sum
+			t56.Given = t36.Given
+			if t46.Do == 6 && t36.Given > 0 {
+				t56.Sum = t36.Sum
 			}
-			result011 = 1
+			result010 = 1
 		}
 //line quern_gen.go:13
-		action := result011
+		action := result010
 		kernel.Fence()
 		result2 := action
 //line alone.go:58
@@ -7192,7 +6977,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -7216,39 +7001,39 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t230 := source3
-				var result017 uint32
+				t226 := source3
+				var result015 uint32
 				switch {
 				default:
 //line look.go:33
-					if t230 == 4 {
-						result017 = 0
+					if t226 == 4 {
+						result015 = 0
 						break
 //line look.go:35
-					} else if t230 < 4 {
-						result017 = shape.Slots + t230*shape.SideSlots
+					} else if t226 < 4 {
+						result015 = shape.Slots + t226*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result017 = shape.Slots + (t230-1)*shape.SideSlots
+					result015 = shape.Slots + (t226-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t58 := source3
-				var result018 uint32
+				t510 := source3
+				var result016 uint32
 //line look.go:43
-				if t58 == 4 {
-					result018 = shape.Slots
+				if t510 == 4 {
+					result016 = shape.Slots
 				} else {
-					result018 = shape.SideSlots
+					result016 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result017 + sh.Ticket&(result018-1)) * shape.OutStep
-				t710 := at3
-				t88 := at3 + shape.Out
+				at3 := (result015 + sh.Ticket&(result016-1)) * shape.OutStep
+				t712 := at3
+				t87 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t710:t88]
+				slot4 := t422[t712:t87]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t99:t109]
+				reply2 := words[t910:t107]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -7268,7 +7053,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result019 bool
+				var result017 bool
 			block8:
 				switch {
 				default:
@@ -7277,210 +7062,195 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t492.Post[list2+1+int(i4)]
-						t136 := uint32(to2)
-						t231 := uint32(to2 >> 32)
-//line send.go:27
-						if !(t492.To.Box == t136 && t492.To.Actor == t231) {
-//line send.go:30
-							t137 := int(t136) * 16
-							t233 := (int(t136) + 1) * 16
-//line send.go:30
-							b7 := t492.Post[t137:t233]
-							loaded38 := host2.Load64(r, &b7[0])
+						t130 := uint32(to2)
+						t227 := uint32(to2 >> 32)
+//line send.go:28
+						if !(t492.To.Box == t130 && t492.To.Actor == t227) {
 //line send.go:31
-							loaded39 := host2.Load64(r, &b7[8])
-							loaded40 := host2.Load64(r, &b7[10])
+							t131 := int(t130) * 16
+							t228 := (int(t130) + 1) * 16
 //line send.go:31
-							t492.To = actor.Target{Box: t136, Actor: t231, Tail: loaded38, Head: loaded39, Ring: b7[14], Step: b7[12], Slots: uint32(b7[11]), Kind: uint32(b7[13]), Owner: uint32(loaded40)}
-//line send.go:33
-							room11 := len(t492.Post)
-							if t492.To.Kind == 1 {
-								room11 = len(t492.Host)
+							b9 := t492.Post[t131:t228]
+							memory5 := t492.Post
+							if b9[13] == 1 {
+								memory5 = t492.Host
 							}
-							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end3 > uint64(room11) || t492.To.Ring > end3 {
+							loaded38 := host2.Load64(r, &b9[0])
+//line send.go:36
+							loaded39 := host2.Load64(r, &b9[8])
+							loaded40 := host2.Load64(r, &b9[10])
+//line send.go:36
+							t492.To = actor.Target{Box: t130, Actor: t227, Tail: loaded38, Head: loaded39, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded40)}
 //line send.go:38
+							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
+							if end3 > uint64(len(memory5)) || t492.To.Ring > end3 {
+//line send.go:39
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
 						}
 //line alone.go:195
-						t320 := t492
+						t317 := t492
 						var ticket5 uint32
-						var room12 uint32
+						var room9 uint32
 					block9:
 						switch {
 						default:
-//line send.go:58
-							box6 := int(t320.To.Box)
-							t138 := box6 * 16
-							t234 := (box6 + 1) * 16
 //line send.go:60
-							for b8 := t320.Post[t138:t234]; ; {
-								if t320.To.Owner != t320.To.Actor || uint32(t320.To.Tail)-uint32(t320.To.Head) >= t320.To.Slots {
-									t321 := t320
-									t411 := b8
+							for b10 := t317.To.Words; ; {
+								if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
+									t134 := t317
 //line send.go:83
-									loaded41 := host2.Load64(r, &t411[10])
-//line send.go:83
-									t321.To.Owner = uint32(loaded41)
-									var room13 uint32
+									b11 := t134.To.Words
+									loaded41 := host2.Load64(r, &b11[10])
 //line send.go:84
-									if t321.To.Owner != t321.To.Actor {
-										room13 = 2
+									t134.To.Owner = uint32(loaded41)
+									var room10 uint32
+//line send.go:85
+									if t134.To.Owner != t134.To.Actor {
+										room10 = 2
 									} else {
-										t235 := t321
-										t323 := t321
-//line send.go:87
-										loaded42 := host2.Load64(r, &t411[0])
-										t59 := loaded42
-//line send.go:87
-										loaded43 := host2.Load64(r, &t411[8])
-										t711 := loaded43
-//line send.go:87
-										t235.To.Tail = t59
-//line send.go:87
-										t323.To.Head = t711
-										if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots && t321.To.Kind == 1 {
-											loaded44 := host2.Load64(r, &t321.Host[t411[15]+1])
-//line send.go:89
-											t321.To.Head = loaded44
-											kernel.StoreRelaxed(&t411[8], t321.To.Head)
+										t229 := t134
+										t318 := t134
+//line send.go:88
+										loaded42 := host2.Load64(r, &b11[0])
+										t511 := loaded42
+//line send.go:88
+										loaded43 := host2.Load64(r, &b11[8])
+										t713 := loaded43
+//line send.go:88
+										t229.To.Tail = t511
+//line send.go:88
+										t318.To.Head = t713
+										if uint32(t134.To.Tail)-uint32(t134.To.Head) >= t134.To.Slots && t134.To.Kind == 1 {
+											loaded44 := host2.Load64(r, &t134.Host[b11[15]+1])
+//line send.go:90
+											t134.To.Head = loaded44
+											kernel.StoreRelaxed(&b11[8], t134.To.Head)
 										}
-										if uint32(t321.To.Tail)-uint32(t321.To.Head) >= t321.To.Slots {
-											room13 = 1
+										if uint32(t134.To.Tail)-uint32(t134.To.Head) >= t134.To.Slots {
+											room10 = 1
 										} else {
-											room13 = 0
+											room10 = 0
 										}
 									}
 //line send.go:62
-									room14 := room13
-									if room14 != 0 {
+									room11 := room10
+									if room11 != 0 {
 //line send.go:63
-										atomic.AddUint64(&b8[1], 1)
+										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
-										room12 = room14
+										room9 = room11
 										break block9
 									}
 								}
 //line send.go:67
-								loaded45 := host2.Load64(r, &b8[10])
+								loaded45 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded45)
 //line send.go:70
-								old6 := kernel.AtomicCompareAndSwap(&b8[0], t320.To.Tail, t320.To.Tail+1)
+								old6 := kernel.AtomicCompareAndSwap(&b10[0], t317.To.Tail, t317.To.Tail+1)
 								tail3 := old6
 //line send.go:71
-								if tail3 == t320.To.Tail {
-									t89 := t320
-									t910 := t320
-									t1010 := tail3 + 1
-									t1113 := owner3
+								if tail3 == t317.To.Tail {
+									t512 := t317
+									t611 := t317
+									t714 := tail3 + 1
+									t88 := owner3
 //line send.go:72
-									t89.To.Tail = t1010
+									t512.To.Tail = t714
 //line send.go:72
-									t910.To.Owner = t1113
-									t1211 := uint32(tail3)
-									ticket5 = t1211
-									room12 = 0
+									t611.To.Owner = t88
+									t911 := uint32(tail3)
+									ticket5 = t911
+									room9 = 0
 									break block9
 								}
 //line send.go:75
-								t320.To.Tail = tail3
+								t317.To.Tail = tail3
 							}
 						}
 //line alone.go:195
 						ticket6 := ticket5
-						room15 := room12
+						room12 := room9
 //line alone.go:196
-						if room15 == 1 {
-							t68 := int(t50[13])
+						if room12 == 1 {
+							t612 := int(t50[13])
 //line alone.go:197
-							t712 := int(t50[13]) + len(t532) + 1
+							t715 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t68:t712]
+							saved3 := t492.Post[t612:t715]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result020 := t492.Correlation()
+							result018 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result020
+							saved3[len(t532)] = result018
 							t50[12] = i4 + 1
-							result019 = false
+							result017 = false
 							break block8
 						}
 //line alone.go:205
-						if room15 == 0 {
-							t911 := t492
-							t1011 := t532
-							t1114 := ticket6
-							var result021 []uint64
-//line send.go:102
-							if t911.To.Kind == 1 {
-								result021 = t911.Host
-							} else {
-								result021 = t911.Post
-							}
+						if room12 == 0 {
+							t912 := t492
+							t108 := t532
+							t1112 := ticket6
 //line alone.go:229
-							t236 := result021
-							t324 := t1114
-//line send.go:46
-							t139 := t911.To.Ring
-//line send.go:46
-							t237 := t911.To.Step
-//line send.go:46
-							t325 := t911.To.Slots
-							t412 := t324
-//line send.go:50
-							result022 := int(t139 + uint64(t412&(t325-1))*t237)
-//line send.go:46
-							result023 := result022
+							t135 := t912.To.Memory
+							t230 := t1112
+//line send.go:47
+							t136 := t912.To.Ring
+//line send.go:47
+							t231 := t912.To.Step
+//line send.go:47
+							t319 := t912.To.Slots
+							t410 := t230
+//line send.go:51
+							result019 := int(t136 + uint64(t410&(t319-1))*t231)
+//line send.go:47
+							result020 := result019
 //line alone.go:229
-							t510 := result023
-							t69 := uint64(t1114+1) << 32
-							memory3 := t236
-							slot5 := t510
-							tag4 := t69
+							t411 := result020
+							t513 := uint64(t1112+1) << 32
+							memory6 := t135
+							slot5 := t411
+							tag4 := t513
 //line alone.go:230
-							t713 := t911
-							t810 := memory3
-							t912 := slot5
-							t1012 := tag4
-//line send.go:112
-							t140 := t912
-							t238 := t912 + 4
-//line send.go:112
-							h3 := t810[t140:t238]
-							kernel.StoreRelaxed(&h3[0], t1012|uint64(t713.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t1012)
-							kernel.StoreRelaxed(&h3[2], t1012|uint64(t713.Words[t713.At+2]))
-							kernel.StoreRelaxed(&h3[3], t1012|uint64(t713.Words[t713.At+3]))
+							t613 := t912
+							t716 := memory6
+							t89 := slot5
+							t913 := tag4
+//line send.go:103
+							t137 := t89
+							t233 := t89 + 4
+//line send.go:103
+							h3 := t716[t137:t233]
+							kernel.StoreRelaxed(&h3[0], t913|uint64(t613.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t913)
+							kernel.StoreRelaxed(&h3[2], t913|uint64(t613.Words[t613.At+2]))
+							kernel.StoreRelaxed(&h3[3], t913|uint64(t613.Words[t613.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1011); w8++ {
-								kernel.StoreRelaxed(&memory3[slot5+4+w8], tag4|uint64(t1011[w8]))
+							for w8 := 0; w8 < len(t108); w8++ {
+								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t108[w8]))
 							}
-							t1115 := t911
-//line send.go:123
-							if !(t1115.Wakes == 0 || t1115.To.Kind == 1) {
-//line send.go:128
+							t109 := t912
+//line send.go:114
+							if !(t109.Wakes == 0 || t109.To.Kind == 1) {
+//line send.go:119
 								kernel.Fence()
-								box7 := int(t1115.To.Box)
-								t141 := box7 * 16
-								t239 := (box7 + 1) * 16
-//line send.go:130
-								b9 := t1115.Post[t141:t239]
-								loaded46 := host2.Load64(r, &b9[9])
+								b12 := t109.To.Words
+								loaded46 := host2.Load64(r, &b12[9])
 								if loaded46 != 0 {
-//line send.go:132
-									kernel.StoreRelaxed(&t1115.Host[b9[15]], 1)
-									kernel.StoreRelaxed(&t1115.Host[0], 1)
+//line send.go:122
+									kernel.StoreRelaxed(&t109.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t109.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result019 = true
+					result017 = true
 				}
 //line alone.go:82
-				t552 = result019
+				t552 = result017
 			}
 			whole := t552
 //line alone.go:83
@@ -7504,9 +7274,9 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						hint2 := uint32(ordered2 >> 32)
 //line alone.go:108
 						if hint2 != sh.Hint[0] {
-							t413 := hint2
+							t412 := hint2
 //line alone.go:109
-							sh.Hint[0] = t413
+							sh.Hint[0] = t412
 //line alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -7519,29 +7289,29 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 									continue
 								}
 								next5 := t60[level2]
-								t610 := level2
-								var result024 uint32
+								t614 := level2
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
-									if t610 == 4 {
-										result024 = 0
+									if t614 == 4 {
+										result021 = 0
 										break
 //line look.go:35
-									} else if t610 < 4 {
-										result024 = shape.Slots + t610*shape.SideSlots
+									} else if t614 < 4 {
+										result021 = shape.Slots + t614*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result024 = shape.Slots + (t610-1)*shape.SideSlots
+									result021 = shape.Slots + (t614-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result024 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result021 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded48 := host2.Load64(r, &t622[at4])
 								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -7569,53 +7339,53 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1212 := t622
-							ring2 := t1212
+							t1210 := t622
+							ring2 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t1310 := t632
+								t138 := t632
 //line alone.go:146
 								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1310
+								ring2 = t138
 								at5 = t145
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result025 uint32
+								var result022 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result025 = 0
+										result022 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result025 = shape.Slots + t164*shape.SideSlots
+										result022 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result025 = shape.Slots + (t164-1)*shape.SideSlots
+									result022 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result026 uint32
+								var result023 uint32
 //line look.go:43
 								if t194 == 4 {
-									result026 = shape.Slots
+									result023 = shape.Slots
 								} else {
-									result026 = shape.SideSlots
+									result023 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result025 + sh.Ticket&(result026-1)) * shape.InStep
+								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
 							}
 							t2110 := at5
 							t2210 := at5 + shape.In
 //line alone.go:151
 							slot6 := ring2[t2110:t2210]
-							cell2 := words[:t2310]
+							cell2 := words[:t234]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded51 := host2.Load64(r, &slot6[w9])
 								v2 := loaded51
