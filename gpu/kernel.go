@@ -231,29 +231,21 @@ func (k *Kernel) Prepare(d *Device) error {
 	if err := d.check(); err != nil {
 		return k.failed("prepare", err)
 	}
-	var list []*resident
-	for _, form := range k.forms() {
-		r, err := d.resident(form)
-		if err != nil {
-			return k.failed("prepare", err)
-		}
-		r.mu.Lock()
-		defer r.mu.Unlock()
-		list = append(list, r)
-	}
-	if err := d.loadAll(list); err != nil {
+	r, err := d.resident(k)
+	if err != nil {
 		return k.failed("prepare", err)
 	}
-	return nil
-}
-
-// forms are the kernel and its special forms.
-func (k *Kernel) forms() []*Kernel {
-	list := []*Kernel{k}
-	for _, s := range k.special {
-		list = append(list, s.kernel)
+	for i := range k.info.Variants {
+		if _, err := r.variant(i); err != nil {
+			return k.failed("prepare", err)
+		}
 	}
-	return list
+	for _, s := range k.special {
+		if err := s.kernel.Prepare(d); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // failed says which kernel could not be prepared or launched.
@@ -377,83 +369,31 @@ func (r *resident) variant(i int) (*variant, error) {
 	if v := slot.Load(); v != nil {
 		return v, nil
 	}
-	// Residents make way once rather than for each variant that is launched later.
-	// One that cannot be loaded is no reason not to load this one.
-	if r.dev.drv.HasResidents() && r.dev.loadAll([]*resident{r}) == nil {
-		return slot.Load(), nil
+	if r.closed {
+		return nil, closedError("device " + r.dev.id)
 	}
-	if err := r.dev.load([]part{{r, i}}); err != nil {
-		return nil, err
-	}
-	return slot.Load(), nil
-}
-
-// part is a variant of a kernel on a device.
-type part struct {
-	*resident
-	variant int
-}
-
-// loadAll loads those variants of kernels that are not loaded. The mutexes of the
-// kernels are held.
-func (d *Device) loadAll(list []*resident) error {
-	var parts []part
-	for _, r := range list {
-		for i := range r.kernel.info.Variants {
-			if r.variants[i].Load() == nil {
-				parts = append(parts, part{r, i})
-			}
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return d.load(parts)
-}
-
-// load loads variants that are not loaded, all or none. The mutexes of their kernels
-// are held.
-func (d *Device) load(parts []part) error {
-	var list []*driver.Kernel
-	for _, p := range parts {
-		k, err := p.source()
-		if err != nil {
-			return err
-		}
-		list = append(list, k)
-	}
-	functions, err := d.drv.LoadTogether(list)
-	if err != nil {
-		return err
-	}
-	loaded := make([]*variant, len(parts))
-	for i, p := range parts {
-		v := &variant{function: functions[i], props: functions[i].Properties(), attributes: &d.drv.Info().Attributes, info: &p.kernel.info}
-		if v.sizes, err = v.chooseSizes(0); err != nil {
-			return errors.Join(err, driver.CloseAll(functions))
-		}
-		loaded[i] = v
-	}
-	for i, p := range parts {
-		p.variants[p.variant].Store(loaded[i])
-	}
-	return nil
-}
-
-// source is what the driver loads.
-func (p part) source() (*driver.Kernel, error) {
-	if p.closed {
-		return nil, closedError("device " + p.dev.id)
-	}
-	info, device := &p.kernel.info, p.dev.drv.Info()
+	info := &r.kernel.info
+	device := r.dev.drv.Info()
 	if err := info.supported(device); err != nil {
 		return nil, err
 	}
-	text, err := info.module(info.Variants[p.variant].Name, 10*device.Major+device.Minor)
-	return &driver.Kernel{
+	text, err := info.module(info.Variants[i].Name, 10*device.Major+device.Minor)
+	if err != nil {
+		return nil, err
+	}
+	f, err := r.dev.drv.Load(&driver.Kernel{
 		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed(), Prints: len(info.Formats) > 0,
 		Cooperative: info.Cooperative, Cluster: info.Cluster,
-	}, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	v := &variant{function: f, props: f.Properties(), attributes: &device.Attributes, info: info}
+	if v.sizes, err = v.chooseSizes(0); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	slot.Store(v)
+	return v, nil
 }
 
 // close unloads the modules.

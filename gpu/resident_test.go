@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -147,8 +146,7 @@ func TestResidentsMakeWayForOtherDevicesOfTheirGPU(t *testing.T) {
 
 // A driver of before CUDA 12 has no libraries, and cannot compile beside.
 func TestLoadingBesideResidents(t *testing.T) {
-	each := len(saxpyInfo.Variants)
-	for missing, pauses := range map[string]int{"": 1, "cuLibraryLoadData": each, "cuLinkCreate_v2": each} {
+	for _, missing := range []string{"", "cuLibraryLoadData", "cuLinkCreate_v2"} {
 		lib := fakecuda.New(1)
 		lib.Missing = map[string]bool{missing: true}
 		d := openFake(t, lib)
@@ -157,8 +155,8 @@ func TestLoadingBesideResidents(t *testing.T) {
 		s := d.DefaultStream()
 		k := NewKernel(saxpyInfo)
 		do(t, k.Prepare(d))
-		if w.quiesced != pauses {
-			t.Errorf("without %q: quiesced %d times for %d variants of a kernel, want %d", missing, w.quiesced, each, pauses)
+		if w.quiesced != len(saxpyInfo.Variants) {
+			t.Errorf("without %q: quiesced %d times for %d variants of a kernel", missing, w.quiesced, len(saxpyInfo.Variants))
 		}
 		x := must[*Buffer[float32]](t)(Upload(s, []float32{1, 2}))
 		do(t, launchSaxpy(k, s, Linear(2), 2, 2, x, x))
@@ -174,59 +172,34 @@ func TestLoadingBesideResidents(t *testing.T) {
 	}
 }
 
-// What a kernel is launched with decides which of its variants runs.
-func TestAKernelIsLoadedBesideResidentsOnce(t *testing.T) {
+// What a kernel is launched with decides which of its variants is loaded.
+func TestResidentsMakeWayForTheFirstLaunchOfAVariant(t *testing.T) {
+	lib := fakecuda.New(1)
+	d, w := withResident(t, lib)
+	s, k := d.DefaultStream(), NewKernel(saxpyInfo)
+	x := upload(t, s, append([]float32{1}, make([]float32, 1023)...)...)
 	for _, c := range []struct {
 		name   string
-		fail   bool // the first linking, of all variants
+		n      int
+		want   float32
 		pauses int
 	}{
-		{"variants that are linked together", false, 1},
-		{"variants that are not", true, len(saxpyInfo.Variants)},
+		{"the narrow variant", 1, 3, 1},
+		{"the narrow variant again", 1, 9, 1},
+		{"the wide variant", 1<<20 + 1, 127, 2},
+		{"the wide variant again", 1<<20 + 1, 481, 2},
 	} {
-		t.Run(c.name, func(t *testing.T) {
-			lib := fakecuda.New(1)
-			d, w := withResident(t, lib)
-			if c.fail {
-				lib.Fail("cuLinkComplete", fakecuda.InvalidPTX)
-			}
-			s, k := d.DefaultStream(), NewKernel(saxpyInfo)
-			x := upload(t, s, append([]float32{1}, make([]float32, 1023)...)...)
-			do(t, launchSaxpy(k, s, Linear(1), 2, 1, x, x))
-			if got := download(t, s, x); got[0] != 3 {
-				t.Errorf("the narrow variant: %v, want 3", got)
-			}
-			do(t, launchSaxpy(k, s, Linear(1), 2, 1<<20+1, x, x))
-			if got := download(t, s, x); got[0] != 109 {
-				t.Errorf("the wide variant: %v, want 109", got)
-			}
-			if w.quiesced != c.pauses {
-				t.Errorf("the resident made way %d times, want %d", w.quiesced, c.pauses)
-			}
-			closeAll(t, x)
-			d.RemoveResident(w)
-			nothingLeft(t, lib, d)
-		})
-	}
-}
-
-// A variant that the linker does not take is no reason not to launch another one.
-func TestAVariantThatCannotBeLoadedBesideResidents(t *testing.T) {
-	d, w := withResident(t, fakecuda.New(1))
-	info := saxpyInfo
-	info.PTX = strings.Replace(info.PTX, "0f42C80000", "what", 1) // of the wide one
-	k := NewKernel(info)
-	x := upload[float32](t, d.DefaultStream(), 1)
-	do(t, launchSaxpy(k, d.DefaultStream(), Linear(1), 2, 1, x, x))
-	if got := download(t, d.DefaultStream(), x); got[0] != 3 {
-		t.Errorf("%v, want 3", got)
-	}
-	if err := k.Prepare(d); err == nil {
-		t.Error("all variants were loaded")
+		do(t, launchSaxpy(k, s, Linear(1), 2, c.n, x, x))
+		if got := download(t, s, x); got[0] != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got[0], c.want)
+		}
+		if w.quiesced != c.pauses {
+			t.Errorf("%s: the resident has made way %d times, want %d", c.name, w.quiesced, c.pauses)
+		}
 	}
 	closeAll(t, x)
 	d.RemoveResident(w)
-	closeAll(t, d)
+	nothingLeft(t, lib, d)
 }
 
 func TestKernelsReadMemoryOfTheHost(t *testing.T) {

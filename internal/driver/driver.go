@@ -102,9 +102,6 @@ type Device interface {
 	Priorities
 	NewEvent() (Event, error)
 	Load(k *Kernel) (Function, error)
-	// LoadTogether loads kernels, all or none. Residents make way for all of them at
-	// once.
-	LoadTogether(list []*Kernel) ([]Function, error)
 	NewTexture(i TextureInfo) (Texture, error)
 	Graphs
 
@@ -119,27 +116,6 @@ type Device interface {
 
 	// Close releases the device. All that it made has been closed before.
 	Close() error
-}
-
-// LoadEach is LoadTogether where it makes no difference.
-func LoadEach(list []*Kernel, load func(*Kernel) (Function, error)) (loaded []Function, err error) {
-	for _, k := range list {
-		f, err := load(k)
-		if err != nil {
-			return nil, errors.Join(err, CloseAll(loaded))
-		}
-		loaded = append(loaded, f)
-	}
-	return loaded, nil
-}
-
-// CloseAll closes functions.
-func CloseAll(list []Function) error {
-	var errs []error
-	for _, f := range list {
-		errs = append(errs, f.Close())
-	}
-	return errors.Join(errs...)
 }
 
 // Memory is an address in the memory of a device.

@@ -22,7 +22,7 @@ type disturbance struct {
 }
 
 // disturbances are those that are measured, with so many buffers and kernels.
-func disturbances(dev *gpu.Device, buffers, kernels int) []disturbance {
+func disturbances(ctx context.Context, dev *gpu.Device, buffers, kernels int) []disturbance {
 	var old []*gpu.Buffer[byte]
 	return []disturbance{
 		{"a buffer", buffers, nil, func() error {
@@ -75,14 +75,19 @@ func fresh(t kernel.Thread, x []uint32) {
 			if err != nil {
 				return err
 			}
-			return k.Prepare(dev)
+			x, err := gpu.Alloc[uint32](dev, 1)
+			if err != nil {
+				return err
+			}
+			s := dev.DefaultStream()
+			return errors.Join(k.Launch(s, gpu.Linear(x.Len()), x), s.Synchronize(ctx), x.Close())
 		}},
 	}
 }
 
 // checkPauses has actors that are asked make way for what waits for an idle GPU.
 func checkPauses(ctx context.Context, c *Checker) error {
-	for _, d := range disturbances(c.Device, 200, 100) {
+	for _, d := range disturbances(ctx, c.Device, 200, 100) {
 		if err := c.disturb(ctx, d); err != nil {
 			return fmt.Errorf("%s: %w", d.name, err)
 		}

@@ -14,12 +14,12 @@ func TestPausesAreMeasuredByWhatTheyAreFor(t *testing.T) {
 	lib.Blocks = 32
 	t.Cleanup(cuda.Substitute(lib))
 	c := &Checker{Device: open(t, gpu.CUDA)}
-	for i, d := range disturbances(c.Device, 3, 1) {
+	for i, d := range disturbances(t.Context(), c.Device, 3, 3) {
 		c.Figures = nil
 		if err := c.disturb(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		want := []int{0, 0, 3, 3, 1}[i]
+		want := []int{0, 0, 3, 3, 3}[i]
 		last := c.Figures[len(c.Figures)-1]
 		if last.Name != fmt.Sprintf("pauses for %d times %s", d.times, d.name) || last.Value != float64(want) {
 			t.Errorf("%+v, want %d", last, want)

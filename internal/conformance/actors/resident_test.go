@@ -286,7 +286,8 @@ func TestAPauseBeginsEachLaunchOnce(t *testing.T) {
 	}
 }
 
-func TestAKernelWithSpecialFormsIsLoadedInOnePause(t *testing.T) {
+// Of a kernel a launch loads the form that it needs, once.
+func TestAFirstLaunchPausesActorsOnce(t *testing.T) {
 	rt, _ := double(t, 32, ring.Config{})
 	ctx := within(t, 30*time.Second)
 	a, err := SpawnEcho(ctx, rt, ring.Options{})
@@ -307,29 +308,48 @@ func power(t kernel.Thread, n int, x []float32) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	before := pausesOf(rt)
-	if err := k.Prepare(dev); err != nil {
-		t.Fatal(err)
-	}
 	s := dev.DefaultStream()
 	x, err := gpu.Upload(s, []float32{2, 3})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, n := range []int{4, 2} {
-		if err := k.Launch(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 2}), n, x); err != nil {
-			t.Fatal(err)
+	var stop atomic.Bool
+	var asking sync.WaitGroup
+	asked := uint64(0)
+	asking.Go(func() {
+		for ; !stop.Load(); asked++ {
+			i := uint32(asked)
+			if r, err := a.Ask(ctx, Message{[16]uint32{i}}); err != nil || r.Words[0] != i+1 {
+				t.Errorf("message %d: %d, %v", i, r.Words[0], err)
+				return
+			}
+		}
+	})
+	for _, c := range []struct {
+		name   string
+		n      int
+		want   [2]float32
+		pauses uint64
+	}{
+		{"the special form", 4, [2]float32{16, 81}, 1},
+		{"the special form again", 4, [2]float32{65536, 43046721}, 0},
+		{"the other form", 0, [2]float32{1, 1}, 1},
+		{"the other form again", 3, [2]float32{1, 1}, 0},
+	} {
+		before := pausesOf(rt)
+		got := make([]float32, 2)
+		err := errors.Join(k.Launch(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 2}), c.n, x), gpu.Download(ctx, s, got, x))
+		if err != nil || [2]float32(got) != c.want {
+			t.Errorf("%s: got %v, want %v; %v", c.name, got, c.want, err)
+		}
+		if n := pausesOf(rt) - before; n != c.pauses {
+			t.Errorf("%s: %d pauses, want %d", c.name, n, c.pauses)
 		}
 	}
-	got := make([]float32, 2)
-	if err := gpu.Download(ctx, s, got, x); err != nil || got[0] != 256 || got[1] != 6561 {
-		t.Errorf("got %v, want [256 6561]; %v", got, err)
-	}
-	if n := pausesOf(rt) - before; n != 1 {
-		t.Errorf("%d pauses", n)
-	}
-	if _, err := a.Ask(ctx, Message{}); err != nil {
-		t.Error(err)
+	stop.Store(true)
+	asking.Wait()
+	if i := a.Info(); i.Accepted != asked || i.Handled != asked || i.Queued != 0 {
+		t.Errorf("of %d messages %d were accepted, %d handled and %d are queued", asked, i.Accepted, i.Handled, i.Queued)
 	}
 	if err := x.Close(); err != nil {
 		t.Error(err)

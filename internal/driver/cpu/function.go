@@ -23,10 +23,6 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	return &compiled{kernel: k.Host, prints: k.Prints, cooperative: k.Cooperative, cluster: k.Cluster}, nil
 }
 
-func (d *device) LoadTogether(list []*driver.Kernel) ([]driver.Function, error) {
-	return driver.LoadEach(list, d.Load)
-}
-
 // compiled is a kernel that was compiled to Go.
 type compiled struct {
 	kernel      host.Func

@@ -26,11 +26,11 @@ const (
 	jitErrorLogSize = 6
 )
 
-// function is a kernel in a module of its own, or in a library.
+// function is a kernel in a module of its own.
 type function struct {
 	dev     *device
 	module  uintptr // CUmodule, or
-	library *library
+	library uintptr // CUlibrary
 	handle  uintptr // CUfunction
 	props   driver.Properties
 	placed  int // bytes of shared variables in dynamic shared memory
@@ -46,52 +46,26 @@ type function struct {
 // Load compiles the kernel's PTX for the GPU. The driver caches the result on
 // disk.
 func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
-	list, err := d.LoadTogether([]*driver.Kernel{k})
-	if err != nil {
-		return nil, err
-	}
-	return list[0], nil
-}
-
-// LoadTogether is Load of several kernels. Where there are residents, they are
-// compiled beside them, and put into the context as one library.
-func (d *device) LoadTogether(list []*driver.Kernel) ([]driver.Function, error) {
-	var loaded []driver.Function
-	var functions []*function
-	for _, k := range list {
-		f := &function{dev: d, placed: k.Placed, prints: k.Prints, cooperative: k.Cooperative}
-		loaded, functions = append(loaded, f), append(functions, f)
-	}
-	err := d.load(functions, list)
+	f := &function{dev: d, placed: k.Placed, prints: k.Prints, cooperative: k.Cooperative}
+	err := f.load(k)
 	if err == nil {
-		err = d.inspect(functions)
+		err = f.inspect()
 	}
 	if err != nil {
-		return nil, errors.Join(err, driver.CloseAll(loaded))
+		return nil, errors.Join(err, f.Close())
 	}
-	return loaded, nil
+	return f, nil
 }
 
-// load loads what the kernels are in and finds them there.
-func (d *device) load(functions []*function, list []*driver.Kernel) error {
-	if d.HasResidents() && d.loadBeside(functions, list) == nil {
-		return nil
-	}
-	// What the linker cannot do, or says no more about than this does.
-	if len(list) == 1 {
-		return functions[0].load(list[0])
-	}
-	for i := range list {
-		if err := d.load(functions[i:i+1], list[i:i+1]); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// load loads the kernel as a module, which the driver compiles.
+// load loads the module and finds the kernel in it.
 func (f *function) load(k *driver.Kernel) error {
 	text, name := append([]byte(k.PTX), 0), append([]byte(k.Name), 0)
+	if f.dev.HasResidents() {
+		if err := f.loadBeside(text, name); err == nil {
+			return nil
+		}
+		// What the linker cannot do, or says no more about than this does.
+	}
 	return f.dev.Apart(driver.LoadModule, func() error {
 		if err := f.loadModule(text); err != nil {
 			return err
@@ -127,18 +101,6 @@ func (f *function) loadModule(ptx []byte) error {
 	return err
 }
 
-// inspect finds what kernels use, and makes room for it.
-func (d *device) inspect(functions []*function) error {
-	local := 0
-	for _, f := range functions {
-		if err := f.inspect(); err != nil {
-			return err
-		}
-		local = max(local, f.props.Local)
-	}
-	return d.needLocal(local)
-}
-
 // inspect loads the kernel and finds what it uses.
 func (f *function) inspect() error {
 	if f.dev.api.has(cuFuncLoad) {
@@ -159,15 +121,15 @@ func (f *function) inspect() error {
 		}
 		*q.to = int(v)
 	}
-	return f.allowShared(f.placed)
+	return errors.Join(f.dev.needLocal(f.props.Local), f.allowShared(f.placed))
 }
 
 func (f *function) Properties() driver.Properties { return f.props }
 
 func (f *function) Close() error {
 	switch {
-	case f.library != nil:
-		return f.library.release(f.dev)
+	case f.library != 0:
+		return f.dev.handles(cuLibraryUnload, f.library)
 	case f.module != 0:
 		return f.dev.handles(cuModuleUnload, f.module)
 	default:

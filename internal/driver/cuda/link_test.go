@@ -17,7 +17,7 @@ func TestMachineCodeIsKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := dev.(*device)
-	ptx := [][]byte{append([]byte(emptyPTX), 0)}
+	ptx := append([]byte(emptyPTX), 0)
 	first, err := d.compiled(ptx)
 	if err != nil {
 		t.Fatal(err)
@@ -27,7 +27,7 @@ func TestMachineCodeIsKept(t *testing.T) {
 	if err != nil || !bytes.Equal(first, again) {
 		t.Errorf("compiled again: %d bytes of %d, %v", len(again), len(first), err)
 	}
-	other := [][]byte{append([]byte(emptyPTX+"// other\n"), 0)}
+	other := append([]byte(emptyPTX+"// other\n"), 0)
 	if _, err := d.compiled(other); err == nil {
 		t.Error("other PTX has the same code")
 	}
@@ -40,10 +40,9 @@ func TestMachineCodeIsKept(t *testing.T) {
 type witness struct {
 	*fakecuda.Library
 	names  map[uintptr]string
-	away   bool
 	pauses int
-	calls  []string // while it is away
-	beside []string
+	paused bool
+	away   []string
 }
 
 func (w *witness) Lookup(name string) uintptr {
@@ -53,24 +52,21 @@ func (w *witness) Lookup(name string) uintptr {
 }
 
 func (w *witness) Call(address uintptr, args []uintptr) uintptr {
-	switch name := w.names[address]; {
-	case name == "cuCtxSetCurrent": // goes before any other, and waits for nothing
-	case w.away:
-		w.calls = append(w.calls, name)
-	default:
-		w.beside = append(w.beside, name)
+	// cuCtxSetCurrent goes before any other, and waits for nothing.
+	if name := w.names[address]; w.paused && name != "cuCtxSetCurrent" {
+		w.away = append(w.away, name)
 	}
 	return w.Library.Call(address, args)
 }
 
 func (w *witness) Quiesce(driver.Operation) error {
-	w.away = true
+	w.paused = true
 	w.pauses++
 	return nil
 }
 
 func (w *witness) Resume() error {
-	w.away = false
+	w.paused = false
 	return nil
 }
 
@@ -96,57 +92,32 @@ func witnessed(t *testing.T) (driver.Device, *witness) {
 
 func TestResidentsAreAwayForOneCallOfALoad(t *testing.T) {
 	dev, w := witnessed(t)
-	kernel := &driver.Kernel{Name: "empty", PTX: emptyPTX}
-	for _, kernels := range [][]*driver.Kernel{{kernel}, {kernel, kernel, kernel}} {
-		w.pauses, w.calls, w.beside = 0, nil, nil
-		functions, err := dev.LoadTogether(kernels)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if w.pauses != 1 || !slices.Equal(w.calls, []string{"cuKernelGetFunction"}) {
-			t.Errorf("%d kernels: %d pauses with %v, want one with the first cuKernelGetFunction", len(kernels), w.pauses, w.calls)
-		}
-		others := 0
-		for _, name := range w.beside {
-			if name == "cuKernelGetFunction" {
-				others++
-			}
-		}
-		if others != len(kernels)-1 {
-			t.Errorf("%d kernels: %d calls of cuKernelGetFunction beside the resident", len(kernels), others)
-		}
-		if err := driver.CloseAll(functions); err != nil {
-			t.Error(err)
-		}
-	}
-}
-
-// failing is a resident after whose first pause a kernel of a library is not found.
-type failing struct{ *witness }
-
-func (f failing) Resume() error {
-	if f.pauses == 1 {
-		f.Fail("cuKernelGetFunction", fakecuda.NotFound)
-	}
-	return f.witness.Resume()
-}
-
-// The first kernel has put the library into the context by then.
-func TestALibraryWhoseSecondKernelIsNotFoundIsUnloaded(t *testing.T) {
-	dev, w := witnessed(t)
-	dev.RemoveResident(w)
-	dev.AddResident(failing{w})
-	defer dev.RemoveResident(failing{w})
-	kernel := &driver.Kernel{Name: "empty", PTX: emptyPTX}
-	functions, err := dev.LoadTogether([]*driver.Kernel{kernel, kernel})
+	f, err := dev.Load(&driver.Kernel{Name: "empty", PTX: emptyPTX})
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Then each is loaded by itself.
-	if want := []string{"cuKernelGetFunction", "cuLibraryUnload", "cuKernelGetFunction", "cuKernelGetFunction"}; !slices.Equal(w.calls, want) {
-		t.Errorf("the resident was away for %v, want %v", w.calls, want)
+	if want := []string{"cuKernelGetFunction"}; w.pauses != 1 || !slices.Equal(w.away, want) {
+		t.Errorf("%d pauses with %v, want one with %v", w.pauses, w.away, want)
 	}
-	if err := driver.CloseAll(functions); err != nil {
+	if err := f.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+// It is loaded as a module then.
+func TestALibraryWhoseKernelIsNotFoundIsUnloaded(t *testing.T) {
+	dev, w := witnessed(t)
+	w.Fail("cuKernelGetFunction", fakecuda.NotFound)
+	f, err := dev.Load(&driver.Kernel{Name: "empty", PTX: emptyPTX})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"cuLibraryUnload", "cuModuleLoadDataEx"} {
+		if !slices.Contains(w.away, name) {
+			t.Errorf("the resident was away for %v, want %s among them", w.away, name)
+		}
+	}
+	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 }

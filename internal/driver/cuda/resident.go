@@ -13,11 +13,11 @@ var cuFuncLoad = optional("cuFuncLoad")
 
 // waitsForAll are the functions that wait until no kernel runs in the context
 // (measured with driver 580 on an H200; the test of them asks the driver again).
-// cuKernelGetFunction does for the first kernel of a library only, which enter knows.
 var waitsForAll = map[symbol]driver.Operation{
 	cuMemFree: driver.FreeMemory, cuMemFreeHost: driver.FreeMemory, cuMemHostUnregister: driver.FreeMemory,
 	cuArrayDestroy:     driver.FreeMemory,
-	cuModuleLoadDataEx: driver.LoadModule, cuModuleUnload: driver.UnloadModule, cuLibraryUnload: driver.UnloadModule,
+	cuModuleLoadDataEx: driver.LoadModule, cuKernelGetFunction: driver.LoadModule,
+	cuModuleUnload: driver.UnloadModule, cuLibraryUnload: driver.UnloadModule,
 	cuIpcCloseMemHandle: driver.MapPeer, cuCtxEnablePeerAccess: driver.MapPeer,
 }
 
@@ -48,7 +48,7 @@ func (d *device) apart(op driver.Operation, s symbol, args []uintptr) error {
 		called = true
 		return errors.Join(d.catchUp(), call())
 	})
-	if releases := s != cuModuleLoadDataEx && s != cuCtxEnablePeerAccess; releases && !called {
+	if releases := s != cuModuleLoadDataEx && s != cuKernelGetFunction && s != cuCtxEnablePeerAccess; releases && !called {
 		d.postponed.mu.Lock()
 		defer d.postponed.mu.Unlock()
 		d.postponed.calls = append(d.postponed.calls, call)

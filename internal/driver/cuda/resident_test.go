@@ -15,6 +15,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/driver/cuda/fakecuda"
 )
 
 // stayPTX is a kernel that runs until a word is not zero, for 10 seconds at most.
@@ -53,6 +54,12 @@ func workPTX(local int) string {
 	fmt.Fprintf(&b, "\tcvt.rzi.u32.f32 %%r2, %%f2;\n\tand.b32 %%r2, %%r2, %d;\n\tcvt.u64.u32 %%rd2, %%r2;\n\tmov.u64 %%rd4, box;\n\tcvta.local.u64 %%rd4, %%rd4;\n\tadd.u64 %%rd3, %%rd4, %%rd2;\n", max(local, 16)-4&^3)
 	b.WriteString("\tst.volatile.f32 [%rd3], %f1;\n\tld.volatile.u32 %r3, [%rd4];\n\tst.global.u32 [%rd1], %r3;\n\tret;\n}\n")
 	return b.String()
+}
+
+// twoPTX returns two such kernels: work and more.
+func twoPTX() string {
+	work := workPTX(0)
+	return work + strings.Replace(work[strings.Index(work, ".visible"):], "work", "more", 1)
 }
 
 // beside is a GPU with a kernel that stays until it is told to leave.
@@ -150,10 +157,29 @@ type probe struct {
 func handle(p *uintptr) uintptr { return uintptr(unsafe.Pointer(p)) }
 
 // TestDriverCallsBesideAKernelThatStays asks the driver which of its functions
-// wait until no kernel runs: waitsForAll has to have them all, but for
-// cuKernelGetFunction.
+// wait until no kernel runs: waitsForAll has to have them all.
 func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 	x := newBeside(t)
+	for _, p := range append(x.probes(), x.shared(t)...) {
+		x.ask(t, p, 80*time.Millisecond)
+	}
+}
+
+// What the driver does with libraries the double does, too.
+func TestLibrariesOfTheDoubleBesideAKernelThatStays(t *testing.T) {
+	lib := fakecuda.New(1)
+	lib.Blocks = 8
+	t.Cleanup(Substitute(lib))
+	x := newBeside(t)
+	for _, p := range x.probes() {
+		if strings.Contains(p.name, "ibrary") && !x.ask(t, p, 500*time.Millisecond) && p.waits {
+			t.Errorf("%s does not wait for a kernel that stays", p.name)
+		}
+	}
+}
+
+// probes are calls beside the kernel that stays.
+func (x *beside) probes() []probe {
 	d := x.dev
 	var h, h2, module, library uintptr
 	var mem driver.Memory
@@ -165,7 +191,6 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 	var load driver.Function
 	var exec driver.GraphExec
 	var code []byte
-	var shared driver.Memory
 	none := func() error { return nil }
 	alloc := func() (err error) { mem, err = d.Alloc(1 << 20); return }
 	hostAlloc := func() (err error) { host, err = d.AllocHost(1 << 20); return }
@@ -218,16 +243,9 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("work\x00")))))
 	}
 	libraryFunction := func() error { return d.call(cuKernelGetFunction, handle(&h), h2) }
-	linked := func() error {
-		work := &driver.Kernel{Name: "work", PTX: workPTX(0)}
-		texts, _, err := linkable([]*driver.Kernel{work, work})
-		if err == nil {
-			code, err = d.compile(texts...)
-		}
-		return err
-	}
+	two := func() (err error) { code, err = d.compile([]byte(twoPTX() + "\x00")); return }
 	secondKernel := func() error {
-		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("work$1\x00")))))
+		return d.call(cuLibraryGetKernel, handle(&h2), library, uintptr(unsafe.Pointer(unsafe.SliceData([]byte("more\x00")))))
 	}
 	unloadLibrary := func() error { return d.handles(cuLibraryUnload, library) }
 	funcLoad := func() error { return d.handles(cuFuncLoad, h) }
@@ -249,7 +267,7 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 			return nil
 		}
 	}
-	probes := []probe{
+	return []probe{
 		{name: "launch on another stream", before: both(compiled(0), loadCode, function), call: run, after: unload},
 		{name: "cuMemAlloc", call: alloc, after: free},
 		{name: "cuMemFree", waits: true, before: alloc, call: free},
@@ -294,9 +312,10 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 		{name: "cuModuleUnload", waits: true, before: both(compiled(0), loadCode, function), call: unload},
 		{name: "cuLibraryLoadData of code", before: compiled(0), call: loadLibrary, after: unloadLibrary},
 		{name: "cuLibraryGetKernel", before: both(compiled(0), loadLibrary), call: libraryKernel, after: unloadLibrary},
-		{name: "cuKernelGetFunction", waits: true, before: both(compiled(0), loadLibrary, libraryKernel), call: libraryFunction, after: unloadLibrary},
-		{name: "cuKernelGetFunction of a second kernel", before: both(linked, loadLibrary, libraryKernel, libraryFunction, secondKernel), call: libraryFunction, after: unloadLibrary},
-		{name: "first launch of a second kernel", before: both(linked, loadLibrary, libraryKernel, libraryFunction, secondKernel, libraryFunction, funcLoad), call: run, after: unloadLibrary},
+		{name: "cuKernelGetFunction of a library", waits: true, before: both(compiled(0), loadLibrary, libraryKernel), call: libraryFunction, after: unloadLibrary},
+		{name: "cuKernelGetFunction of a library's second", before: both(two, loadLibrary, libraryKernel, libraryFunction, secondKernel), call: libraryFunction, after: unloadLibrary},
+		// The function is taken beside the kernel that stays: taken before, nothing waits.
+		{name: "first launch of a library's second", waits: true, before: both(two, loadLibrary, libraryKernel, libraryFunction, secondKernel), call: both(libraryFunction, funcLoad, run), after: unloadLibrary},
 		{name: "cuFuncLoad of a library's", before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction), call: funcLoad, after: unloadLibrary},
 		{name: "first launch of a library's", before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction, funcLoad), call: run, after: unloadLibrary},
 		{name: "cuLibraryUnload", waits: true, before: both(compiled(0), loadLibrary, libraryKernel, libraryFunction, funcLoad), call: unloadLibrary},
@@ -332,44 +351,57 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 		{name: "Stream.Call", call: func() error { return errors.Join(x.stream.Call(func() {}), sync()) }},
 		{name: "cuIpcGetMemHandle", call: func() error { _, _, err := d.Share(x.memory); return err }},
 	}
-	if child := newOther(t, d); child != nil {
-		probes = append(probes,
-			probe{name: "cuIpcOpenMemHandle", call: func() (err error) { shared, err = d.OpenShared(*child); return }, after: func() error { return d.CloseShared(shared) }},
-			probe{name: "cuIpcCloseMemHandle", waits: true, before: func() (err error) { shared, err = d.OpenShared(*child); return }, call: func() error { return d.CloseShared(shared) }})
+}
+
+// shared are calls with memory of another process.
+func (x *beside) shared(t *testing.T) []probe {
+	child := newOther(t, x.dev)
+	if child == nil {
+		return nil
 	}
-	for _, p := range probes {
-		step := func(f func() error) {
-			if f == nil {
-				return
-			}
-			if err := safely(f)(); err != nil {
-				t.Errorf("%s: %v", p.name, err)
-			}
+	var memory driver.Memory
+	open := func() (err error) { memory, err = x.dev.OpenShared(*child); return }
+	closed := func() error { return x.dev.CloseShared(memory) }
+	return []probe{
+		{name: "cuIpcOpenMemHandle", call: open, after: closed},
+		{name: "cuIpcCloseMemHandle", waits: true, before: open, call: closed},
+	}
+}
+
+// ask makes the call alone and beside the kernel that stays, and reports whether it
+// waits for that one.
+func (x *beside) ask(t *testing.T, p probe, patience time.Duration) bool {
+	step := func(f func() error) {
+		if f == nil {
+			return
 		}
-		step(p.before)
-		begin := time.Now()
-		step(p.call)
-		alone := time.Since(begin)
-		step(p.after)
-		step(p.before)
-		patience := 80 * time.Millisecond
-		if p.slow {
-			patience = 1500 * time.Millisecond
-		}
-		waits, took, err := x.blocks(patience, safely(p.call))
-		if err != nil {
+		if err := safely(f)(); err != nil {
 			t.Errorf("%s: %v", p.name, err)
 		}
-		step(p.after)
-		mark := ""
-		if waits != p.waits {
-			mark = "   <-- not as the table says"
-		}
-		if waits && !p.waits {
-			t.Errorf("%s waits for a kernel that stays", p.name)
-		}
-		t.Logf("%-46s alone %10v, beside %10v, waits %v%s", p.name, alone, took, waits, mark)
 	}
+	step(p.before)
+	begin := time.Now()
+	step(p.call)
+	alone := time.Since(begin)
+	step(p.after)
+	step(p.before)
+	if p.slow {
+		patience = 1500 * time.Millisecond
+	}
+	waits, took, err := x.blocks(patience, safely(p.call))
+	if err != nil {
+		t.Errorf("%s: %v", p.name, err)
+	}
+	step(p.after)
+	mark := ""
+	if waits != p.waits {
+		mark = "   <-- not as the table says"
+	}
+	if waits && !p.waits {
+		t.Errorf("%s waits for a kernel that stays", p.name)
+	}
+	t.Logf("%-46s alone %10v, beside %10v, waits %v%s", p.name, alone, took, waits, mark)
+	return waits
 }
 
 // safely makes a panic an error.

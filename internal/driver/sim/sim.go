@@ -117,10 +117,6 @@ func (d *device) Load(k *driver.Kernel) (driver.Function, error) {
 	return &function{f, d, k.Prints}, nil
 }
 
-func (d *device) LoadTogether(list []*driver.Kernel) ([]driver.Function, error) {
-	return driver.LoadEach(list, d.Load)
-}
-
 func (d *device) Close() error { return nil }
 
 func (d *device) begin() { d.turn <- struct{}{} }

@@ -2,6 +2,7 @@ package fakecuda
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"quern.dev/internal/ptxvm"
@@ -50,7 +51,7 @@ func (w *running) wait() int {
 }
 
 // waitsForAll are the functions that wait until no kernel runs, cuKernelGetFunction
-// if no kernel of its library is in the context.
+// for the first kernel of a library only.
 var waitsForAll = map[string]bool{
 	"cuMemFree_v2": true, "cuMemFreeHost": true, "cuMemHostUnregister": true, "cuArrayDestroy": true,
 	"cuModuleLoadDataEx": true, "cuModuleUnload": true, "cuKernelGetFunction": true, "cuLibraryUnload": true,
@@ -84,9 +85,7 @@ func (l *Library) beside(name string, a []uintptr) (code int, done bool) {
 		return Success, false
 	}
 	if waitsForAll[name] && !(name == "cuKernelGetFunction" && l.entered(a[1])) {
-		for _, each := range w.all() {
-			each.wait()
-		}
+		w.idle()
 	}
 	if i, ok := streamArgument[name]; ok {
 		code := w.of(a[i]).wait()
@@ -117,14 +116,32 @@ func (w *works) all() (list []*running) {
 	return list
 }
 
+// idle waits until no kernel runs.
+func (w *works) idle() {
+	for _, each := range w.all() {
+		each.wait()
+	}
+}
+
+// busy reports whether a kernel runs.
+func (w *works) busy() bool {
+	return slices.ContainsFunc(w.all(), func(each *running) bool { return !each.ended() })
+}
+
 // begin is a launch.
 func (l *Library) begin(a []uintptr) int {
 	l.mu.Lock()
 	f, ok := object[function](l, a[0])
 	_, ok2 := object[stream](l, a[8])
+	if f.late {
+		l.objects[a[0]] = function{name: f.name, Module: f.Module}
+	}
 	l.mu.Unlock()
 	if !ok || !ok2 {
 		return InvalidHandle
+	}
+	if f.late {
+		l.works.idle()
 	}
 	config := ptxvm.Config{
 		Grid:          [3]int{int(a[1]), int(a[2]), int(a[3])},

@@ -238,7 +238,7 @@ func getFunction(l *Library, a []uintptr) int {
 	if m.Entry(name) == nil {
 		return NotFound
 	}
-	return l.add(a[0], function{name, m.Module})
+	return l.add(a[0], function{name: name, Module: m.Module})
 }
 
 func functionAttribute(l *Library, a []uintptr) int {

@@ -118,6 +118,7 @@ type (
 	function struct {
 		name string
 		*ptxvm.Module
+		late bool // its next launch waits until no kernel runs
 	}
 )
 
