@@ -28,7 +28,6 @@ const (
 	MaxCapacity     = 1_000_000
 	DefaultCapacity = 4096
 
-	defaultBatch    = 32
 	defaultRestarts = 10
 	defaultWindow   = 10 * time.Second
 	defaultPatience = time.Minute
@@ -55,7 +54,9 @@ type Options struct {
 	Full     Policy
 
 	// Batch is the number of messages that the actor takes out of its mailbox at
-	// once, up to 64; 0 is 32. They need shared memory.
+	// once, up to 64. They need shared memory, and so does each other actor on the
+	// same multiprocessor; 0 is as many as 16 KiB have room for, at least 8: 52 of 64
+	// bytes with replies of 64 bytes.
 	Batch int
 	// Spin is how long an actor on a GPU looks for messages without a pause after
 	// the last one, Nap the longest pause between looks after that: less power and
@@ -120,9 +121,6 @@ func (o *Options) normalise() error {
 	if o.Capacity == 0 {
 		o.Capacity = DefaultCapacity
 	}
-	if o.Batch == 0 {
-		o.Batch = defaultBatch
-	}
 	if o.Spin == 0 {
 		o.Spin = defaultSpin
 	}
@@ -145,13 +143,12 @@ func (o *Options) normalise() error {
 		return invalid("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
 		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
-	case o.Batch < 1 || o.Batch > actor.MaxBatch:
+	case o.Batch < 0 || o.Batch > actor.MaxBatch:
 		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
 	case o.Full > DropOldest:
 		return invalid("unknown policy %d for a full mailbox", o.Full)
 	case o.Spin < 0 || o.Nap < 0 || o.Nap > time.Millisecond:
 		return invalid("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)
 	}
-	o.Batch = min(o.Batch, o.slots())
 	return nil
 }

@@ -29,15 +29,35 @@ func shapeOf[In, Out any](o *Options) actor.Shape {
 	s := actor.Shape{
 		Slots: uint32(o.slots()), SideSlots: uint32(o.sideSlots()),
 		In: actor.InHeader + words(unsafe.Sizeof(cell.In)), Out: actor.OutHeader + words(unsafe.Sizeof(cell.Out)),
-		Batch: uint32(o.Batch), Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
+		Stride: words(unsafe.Sizeof(cell)), OutAt: words(unsafe.Offsetof(cell.Out)),
 		Spin: int64(o.Spin), Nap: uint32(o.Nap.Nanoseconds()),
 	}
 	s.InStep = (s.In + sectorWords - 1) / sectorWords * sectorWords
 	s.Reciprocal = uint32((1<<32 + uint64(s.In) - 1) / uint64(s.In))
+	s.Batch = uint32(min(batchOf(o.Batch, &s), o.slots()))
 	s.RawAt = rawAt(&s)
 	s.OutStep = (s.Out + sectorWords - 1) / sectorWords * sectorWords
 	return s
 }
+
+// The shared memory that messages taken at once have, if Options.Batch does not say how
+// many they are, and the least number of them.
+const (
+	batchBytes = 16 << 10
+	leastBatch = 8
+)
+
+// batchOf is how many messages an actor takes at once.
+func batchOf(asked int, s *actor.Shape) int {
+	if asked != 0 {
+		return asked
+	}
+	return min(max(batchBytes/cellBytes(s), leastBatch), actor.MaxBatch)
+}
+
+// cellBytes is the shared memory that a message takes with its reply, and with the
+// words as which it comes.
+func cellBytes(s *actor.Shape) int { return 4*int(s.Stride) + 8*int(s.InStep) }
 
 // rawAt is where messages are copied to in the shared memory of a block, behind the
 // cells, in units of 16 bytes.

@@ -50,7 +50,7 @@ const fewCells = 4 << 10
 // fitBatch lowers the number of messages that an actor takes at once to what its
 // block has shared memory for.
 func (rt *Runtime) fitBatch(p *Program, s *actor.Shape) error {
-	cell := 4*int(s.Stride) + 8*int(s.InStep)
+	cell := cellBytes(s)
 	if int(s.Batch)*cell <= fewCells {
 		return nil
 	}
