@@ -71,6 +71,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -84,7 +85,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostTallyActor,
 })
 
@@ -200,6 +201,7 @@ func quernHostTallyActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -209,14 +211,14 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, answer]](r, 1)
 	var in2 *message
 	var out2 *answer
-	var t113 *book
-	var t213 *message
-	var t36 *answer
+	var t111 *book
+	var t210 *message
+	var t37 *answer
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -270,7 +272,7 @@ func quernHostTallyActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -319,13 +321,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t213, t113, t36, sh)
+						quernRow5TallyActor(r, t210, t111, t37, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -344,7 +346,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -363,7 +365,7 @@ func quernHostTallyActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -450,97 +452,108 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -565,58 +578,45 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -630,7 +630,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -639,7 +639,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -664,23 +664,23 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -698,11 +698,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -714,7 +714,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -722,43 +722,43 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -773,11 +773,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -822,54 +822,54 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t213 *message, t113 *book, t36 *answer, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line tally.go:59
 		for i2 := threadX; i2 < 10; i2 += 32 {
-			t114 := t213.Value
+			t113 := t210.Value
 //line tally.go:60
-			result09 := body(t114)
+			result08 := body(t113)
 //line tally.go:60
-			if t213.Body[i2] != result09+uint32(i2) {
+			if t210.Body[i2] != result08+uint32(i2) {
 				host2.Fail(r, "the message is damaged")
 			}
 		}
-		if t213.Kind == 2 {
+		if t210.Kind == 2 {
 			host2.Fail(r, "asked to")
 		}
-		var result010 kernel.Action
+		var result09 kernel.Action
 //line tally.go:67
 		if threadX != 0 {
-			result010 = 0
+			result09 = 0
 		} else {
-			again := t213.Way == 0 && t213.Kind != 3 && t213.Serial <= t113.Last[t213.Feeder]
-			if t213.Kind != 3 && !again {
-				t113.ledger.Count++
-				t113.ledger.Sum += t213.Value
-				if t213.Way == 0 {
-					t113.Last[t213.Feeder] = t213.Serial
+			again := t210.Way == 0 && t210.Kind != 3 && t210.Serial <= t111.Last[t210.Feeder]
+			if t210.Kind != 3 && !again {
+				t111.ledger.Count++
+				t111.ledger.Sum += t210.Value
+				if t210.Way == 0 {
+					t111.Last[t210.Feeder] = t210.Serial
 				}
 			}
-			t37 := t36
-			t46 := t36
+			t38 := t37
+			t46 := t37
 //line tally.go:78
-			t56 := ^t213.Value
+			t57 := ^t210.Value
 //line tally.go:78
-			t67 := t113.ledger
+			t67 := t111.ledger
 //line tally.go:78
-			t37.Value = t56
+			t38.Value = t57
 //line tally.go:78
 			t46.ledger = t67
-			if t213.Kind == 1 {
-				result010 = 0
+			if t210.Kind == 1 {
+				result09 = 0
 			} else {
-				result010 = 1
+				result09 = 1
 			}
 		}
 //line quern_gen.go:12
-		result2 := result010
+		result2 := result09
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -879,7 +879,7 @@ func quernRow5TallyActor(r *host2.Run, t213 *message, t113 *book, t36 *answer, s
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -903,39 +903,39 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result011 uint32
+				t211 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result011 = 0
+					if t211 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result011 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result010 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t57 := source3
-				var result012 uint32
+				t58 := source3
+				var result011 uint32
 //line look.go:43
-				if t57 == 4 {
-					result012 = shape.Slots
+				if t58 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -955,7 +955,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -964,110 +964,121 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t114 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t115 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
 //line send.go:31
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t115 := int(t114) * 16
+							t214 := (int(t114) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t116:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t115:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t39 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t59 := uint32(b5[12])
+							ring3 := t39
+							slots4 := t47
+							step2 := t59
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t38 := t49
+						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t38.To.Words; ; {
-								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									t117 := t38
-//line send.go:83
-									b7 := t117.To.Words
+//line send.go:58
+							for b6 := t310.To.Words; ; {
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+									t116 := t310
+//line send.go:81
+									b7 := t116.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t117.To.Owner = uint32(loaded18)
+//line send.go:82
+									t116.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t117.To.Owner != t117.To.Actor {
+//line send.go:83
+									if t116.To.Owner != t116.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t117
-										t39 := t117
-//line send.go:88
+										t215 := t116
+										t311 := t116
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t58 := loaded19
-//line send.go:88
+										t510 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t58
-//line send.go:88
-										t39.To.Head = t78
-										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
-//line send.go:90
-											t117.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t117.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t510
+//line send.go:86
+										t311.To.Head = t78
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t116.To.Head = uint32(head2)
 										}
-										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t38.To.Tail {
-									t59 := t38
-									t68 := t38
+//line send.go:69
+								if tail2 == t310.To.Tail {
+									t511 := t310
+									t68 := t310
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t59.To.Tail = t79
-//line send.go:72
-									t68.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t511.To.Tail = t79
+//line send.go:70
+									t68.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t38.To.Tail = tail2
+//line send.go:73
+								t310.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -1083,76 +1094,63 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i3 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t118 := ticket4
+							t910 := t49
+							t105 := t532
+							t117 := ticket4
 //line alone.go:229
-							t119 := t99.To.Memory
-							t218 := t118
-//line send.go:47
-							t120 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t310 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result015 := int(t120 + uint64(t47&(t310-1))*t219)
-//line send.go:47
-							result016 := result015
+							t118 := t117
+//line send.go:49
+							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result014 := t910.To.Ring[t119:]
 //line alone.go:229
-							t410 := result016
-							t510 := uint64(t118+1) << 32
-							memory4 := t119
-							slot4 := t410
-							tag3 := t510
+							t312 := result014
+							t410 := uint64(t117+1) << 32
+							slot4 := t312
+							tag3 := t410
 //line alone.go:230
-							t610 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t121 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t121:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t610.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t610.Words[t610.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t610.Words[t610.At+3]))
+							t512 := t910
+							t610 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t610[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
@@ -1192,23 +1190,23 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t60[level2]
 								t611 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t611 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t611 < 4 {
-										result017 = shape.Slots + t611*shape.SideSlots
+										result015 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t611-1)*shape.SideSlots
+									result015 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1226,11 +1224,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -1242,7 +1240,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1250,43 +1248,43 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result018 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result018 = shape.Slots + t163*shape.SideSlots
+										result016 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t163-1)*shape.SideSlots
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result017 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -1301,11 +1299,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166

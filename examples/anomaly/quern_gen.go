@@ -43,6 +43,7 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -59,7 +60,7 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostWatchActor,
 })
 
@@ -142,6 +143,7 @@ func quernHostWatchActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -151,14 +153,14 @@ func quernHostWatchActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[reading, finding]](r, 1)
 	var in2 *reading
 	var out2 *finding
-	var t113 *detector
-	var t213 *reading
-	var t36 *finding
+	var t111 *detector
+	var t210 *reading
+	var t37 *finding
 	var forwards bool
 	var stops bool
 	var last bool
 	t98 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t234 := shape.Stride
@@ -212,7 +214,7 @@ func quernHostWatchActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1WatchActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1WatchActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -261,13 +263,13 @@ func quernHostWatchActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5WatchActor(r, t36, t213, t113, sh)
+						quernRow5WatchActor(r, t37, t210, t111, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -286,7 +288,7 @@ func quernHostWatchActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t106, cursor, forwards, t51, t522, last, command, in, mail, t234, t254, t264)
+					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t105, cursor, forwards, t51, t522, c2, last, command, in, mail, t234, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -305,7 +307,7 @@ func quernHostWatchActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -392,97 +394,108 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -507,58 +520,45 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -572,7 +572,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -581,7 +581,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -606,23 +606,23 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -640,11 +640,11 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -656,7 +656,7 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -664,43 +664,43 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -715,11 +715,11 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -764,93 +764,93 @@ func quernRow4WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 }
 
 //go:noinline
-func quernRow5WatchActor(r *host2.Run, t36 *finding, t213 *reading, t113 *detector, sh *actor.Status) {
+func quernRow5WatchActor(r *host2.Run, t37 *finding, t210 *reading, t111 *detector, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result08 kernel.Action
 //line detector.go:74
 		if threadX != 0 {
-			result09 = 0
+			result08 = 0
 		} else {
-			t114 := t36
-			t214 := t36
-			t37 := t36
-			t46 := t36
-			t56 := t36
+			t113 := t37
+			t211 := t37
+			t38 := t37
+			t46 := t37
+			t57 := t37
 //line detector.go:77
-			t67 := t213.Kind
+			t67 := t210.Kind
 //line detector.go:77
-			t77 := t113.Sensor
+			t77 := t111.Sensor
 //line detector.go:77
-			t85 := t213.Number
+			t86 := t210.Number
 //line detector.go:77
-			t97 := t213.Sent
+			t97 := t210.Sent
 //line detector.go:77
-			t105 := t213.Value
+			t104 := t210.Value
 //line detector.go:77
-			t114.Kind = t67
+			t113.Kind = t67
 //line detector.go:77
-			t214.Sensor = t77
+			t211.Sensor = t77
 //line detector.go:77
-			t37.Number = t85
+			t38.Number = t86
 //line detector.go:77
 			t46.Sent = t97
 //line detector.go:77
-			t56.Value = t105
-			if t213.Kind == 1 {
-				t115 := t36
-				t123 := t36
+			t57.Value = t104
+			if t210.Kind == 1 {
+				t114 := t37
+				t123 := t37
 //line detector.go:79
-				t133 := t113.Seen
+				t133 := t111.Seen
 //line detector.go:79
-				t143 := t113.Strange
+				t143 := t111.Strange
 //line detector.go:79
-				t115.Seen = t133
+				t114.Seen = t133
 //line detector.go:79
 				t123.Strange = t143
-				result09 = 1
+				result08 = 1
 			} else {
-				t152 := t213.Value
+				t152 := t210.Value
 //line detector.go:82
-				want, score := t113.judge(t152)
+				want, score := t111.judge(t152)
 				want2 := want
 				score2 := score
 //line detector.go:83
-				strange := !(score2 <= t113.Threshold)
+				strange := !(score2 <= t111.Threshold)
 				if strange {
-					t113.Strange++
-					t182 := t36
-					t193 := t36
+					t111.Strange++
+					t182 := t37
+					t193 := t37
 					t202 := want2
-					t215 := score2
+					t213 := score2
 //line detector.go:86
 					t182.Want = t202
 //line detector.go:86
-					t193.Score = t215
+					t193.Score = t213
 				}
-				t223 := t213.Value - want2
+				t223 := t210.Value - want2
 //line detector.go:88
-				t113.learn(t223)
-				t233 := t36
-				t242 := t36
+				t111.learn(t223)
+				t233 := t37
+				t242 := t37
 //line detector.go:89
-				t253 := t113.Seen
+				t253 := t111.Seen
 //line detector.go:89
-				t263 := t113.Strange
+				t263 := t111.Strange
 //line detector.go:89
 				t233.Seen = t253
 //line detector.go:89
 				t242.Strange = t263
 				if strange {
-					result09 = 1
+					result08 = 1
 				} else {
-					result09 = 0
+					result08 = 0
 				}
 			}
 		}
 //line quern_gen.go:12
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -860,7 +860,7 @@ func quernRow5WatchActor(r *host2.Run, t36 *finding, t213 *reading, t113 *detect
 }
 
 //go:noinline
-func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -884,39 +884,39 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t216 := source3
-				var result010 uint32
+				t214 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t216 == 4 {
-						result010 = 0
+					if t214 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t216 < 4 {
-						result010 = shape.Slots + t216*shape.SideSlots
+					} else if t214 < 4 {
+						result09 = shape.Slots + t214*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t216-1)*shape.SideSlots
+					result09 = shape.Slots + (t214-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t57 := source3
-				var result011 uint32
+				t58 := source3
+				var result010 uint32
 //line look.go:43
-				if t57 == 4 {
-					result011 = shape.Slots
+				if t58 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t78 := at3
-				t86 := at3 + shape.Out
+				t87 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t78:t86]
+				slot3 := t422[t78:t87]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t98:t106]
+				reply2 := words[t98:t105]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -936,7 +936,7 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -945,110 +945,121 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t116 := uint32(to2)
-						t217 := uint32(to2 >> 32)
+						t115 := uint32(to2)
+						t215 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t116 && t49.To.Actor == t217) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t215) {
 //line send.go:31
-							t117 := int(t116) * 16
-							t218 := (int(t116) + 1) * 16
+							t116 := int(t115) * 16
+							t216 := (int(t115) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t117:t218]
-							memory3 := t49.Post
+							b5 := t49.Post[t116:t216]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t39 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t116, Actor: t217, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t59 := uint32(b5[12])
+							ring3 := t39
+							slots4 := t47
+							step2 := t59
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t88 := ring3
+							t99 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t38 := t49
+						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t38.To.Words; ; {
-								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									t118 := t38
-//line send.go:83
-									b7 := t118.To.Words
+//line send.go:58
+							for b6 := t310.To.Words; ; {
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+									t117 := t310
+//line send.go:81
+									b7 := t117.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t118.To.Owner = uint32(loaded18)
+//line send.go:82
+									t117.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t118.To.Owner != t118.To.Actor {
+//line send.go:83
+									if t117.To.Owner != t117.To.Actor {
 										room6 = 2
 									} else {
-										t219 := t118
-										t39 := t118
-//line send.go:88
+										t217 := t117
+										t311 := t117
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t58 := loaded19
-//line send.go:88
+										t510 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t79 := loaded20
-//line send.go:88
-										t219.To.Tail = t58
-//line send.go:88
-										t39.To.Head = t79
-										if uint32(t118.To.Tail)-uint32(t118.To.Head) >= t118.To.Slots && t118.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t118.Host[b7[15]+1])
-//line send.go:90
-											t118.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t118.To.Head)
+										t79 := uint32(loaded20)
+//line send.go:86
+										t217.To.Tail = t510
+//line send.go:86
+										t311.To.Head = t79
+										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots && t117.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t117.To.Head = uint32(head2)
 										}
-										if uint32(t118.To.Tail)-uint32(t118.To.Head) >= t118.To.Slots {
+										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t38.To.Tail {
-									t59 := t38
-									t68 := t38
+//line send.go:69
+								if tail2 == t310.To.Tail {
+									t511 := t310
+									t68 := t310
 									t710 := tail2 + 1
-									t87 := owner2
-//line send.go:72
-									t59.To.Tail = t710
-//line send.go:72
-									t68.To.Owner = t87
-									t99 := uint32(tail2)
-									ticket3 = t99
+									t89 := owner2
+//line send.go:70
+									t511.To.Tail = t710
+//line send.go:70
+									t68.To.Owner = t89
+									t910 := uint32(tail2)
+									ticket3 = t910
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t38.To.Tail = tail2
+//line send.go:73
+								t310.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -1064,76 +1075,63 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t910 := t49
-							t107 := t532
-							t119 := ticket4
+							t911 := t49
+							t106 := t532
+							t118 := ticket4
 //line alone.go:229
-							t120 := t910.To.Memory
-							t220 := t119
-//line send.go:47
-							t121 := t910.To.Ring
-//line send.go:47
-							t221 := t910.To.Step
-//line send.go:47
-							t310 := t910.To.Slots
-							t47 := t220
-//line send.go:51
-							result014 := int(t121 + uint64(t47&(t310-1))*t221)
-//line send.go:47
-							result015 := result014
+							t119 := t118
+//line send.go:49
+							t120 := t119 & (t911.To.Slots - 1) * t911.To.Step
+//line send.go:49
+							result013 := t911.To.Ring[t120:]
 //line alone.go:229
-							t410 := result015
-							t510 := uint64(t119+1) << 32
-							memory4 := t120
-							slot4 := t410
-							tag3 := t510
+							t312 := result013
+							t410 := uint64(t118+1) << 32
+							slot4 := t312
+							tag3 := t410
 //line alone.go:230
-							t610 := t910
-							t712 := memory4
-							t88 := slot4
-							t911 := tag3
-//line send.go:103
-							t124 := t88
-							t224 := t88 + 4
-//line send.go:103
-							h2 := t712[t124:t224]
-							kernel.StoreRelaxed(&h2[0], t911|uint64(t610.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t911)
-							kernel.StoreRelaxed(&h2[2], t911|uint64(t610.Words[t610.At+2]))
-							kernel.StoreRelaxed(&h2[3], t911|uint64(t610.Words[t610.At+3]))
+							t512 := t911
+							t610 := slot4
+							t712 := tag3
+//line send.go:102
+							h2 := t610[:c2]
+							kernel.StoreRelaxed(&h2[0], t712|uint64(t512.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t712)
+							kernel.StoreRelaxed(&h2[2], t712|uint64(t512.Words[t512.At+2]))
+							kernel.StoreRelaxed(&h2[3], t712|uint64(t512.Words[t512.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t107); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t107[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t106[w8]))
 							}
-							t108 := t910
-//line send.go:114
-							if !(t108.Wakes == 0 || t108.To.Kind == 1) {
-//line send.go:119
+							t810 := t911
+//line send.go:113
+							if !(t810.Wakes == 0 || t810.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t108.To.Words
+								b8 := t810.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t108.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t108.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t810.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t810.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -1173,23 +1171,23 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t60[level2]
 								t611 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t611 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t611 < 4 {
-										result016 = shape.Slots + t611*shape.SideSlots
+										result014 = shape.Slots + t611*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t611-1)*shape.SideSlots
+									result014 = shape.Slots + (t611-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1207,11 +1205,11 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -1222,8 +1220,8 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t125 := t622
-							ring2 := t125
+							t124 := t622
+							ring4 := t124
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1231,43 +1229,43 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t134
+								ring4 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t194 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t194 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
-							t225 := at5 + shape.In
+							t218 := at5
+							t224 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t225]
+							slot5 := ring4[t218:t224]
 							cell2 := words[:t234]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -1282,11 +1280,11 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166

@@ -2435,6 +2435,7 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -2445,7 +2446,7 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 144,
+	Shared: 136,
 	Host:   quernHostSummariseActor,
 })
 
@@ -8389,6 +8390,7 @@ func quernHostSummariseActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -8398,19 +8400,19 @@ func quernHostSummariseActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[samples, summary]](r, 1)
 	var in2 *samples
 	var out2 *summary
-	var t113 *summary
-	var t213 *samples
-	var t36 *summary
+	var t111 *summary
+	var t210 *samples
+	var t37 *summary
 	givens := host2.Scratch[float32](r, 4, r.BlockDim.Count())
 	reduceAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
 	sums := host2.Shared[[2]float32](r, 3)
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -8464,7 +8466,7 @@ func quernHostSummariseActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 64
-				quernRow1SummariseActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1SummariseActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -8513,14 +8515,14 @@ func quernHostSummariseActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:15
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first2 := (threadZ*1 + threadY) * 64
-						quernRow5SummariseActor(r, givens, first2, t213)
+						quernRow5SummariseActor(r, givens, first2, t210)
 					}
 				}
 //line actor.go:26
@@ -8535,7 +8537,7 @@ func quernHostSummariseActor(r *host2.Run) {
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7SummariseActor(r, t113, sums, t36, sh, outcome)
+						quernRow7SummariseActor(r, t111, sums, t37, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -8554,7 +8556,7 @@ func quernHostSummariseActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 64
-					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -8573,7 +8575,7 @@ func quernHostSummariseActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:64]
 	beginRow := begins[first:][:64]
 	bornRow := borns[first:][:64]
@@ -8660,97 +8662,108 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -8775,58 +8788,45 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -8840,7 +8840,7 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -8849,7 +8849,7 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -8874,23 +8874,23 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -8908,11 +8908,11 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -8924,7 +8924,7 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -8932,43 +8932,43 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -8983,11 +8983,11 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -9032,12 +9032,12 @@ func quernRow4SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary])
 }
 
 //go:noinline
-func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t213 *samples) {
+func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t210 *samples) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line actor.go:26
-		given := t213.Values[threadX]
+		given := t210.Values[threadX]
 		givenRow[threadX] = given
 	}
 }
@@ -9057,15 +9057,15 @@ func quernRow6SummariseActor(r *host2.Run, reduceAdds []float32, first3 int, sum
 }
 
 //go:noinline
-func quernRow7SummariseActor(r *host2.Run, t113 *summary, sums *[2]float32, t36 *summary, sh *actor.Status, outcome uint32) {
+func quernRow7SummariseActor(r *host2.Run, t111 *summary, sums *[2]float32, t37 *summary, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line actor.go:31
 		if threadX == 0 {
-			t113.Sum += float64(sums[0]) + float64(sums[1])
-			t113.Count += 64
-			*t36 = *t113
+			t111.Sum += float64(sums[0]) + float64(sums[1])
+			t111.Count += 64
+			*t37 = *t111
 		}
 //line alone.go:59
 		if t2 {
@@ -9075,7 +9075,7 @@ func quernRow7SummariseActor(r *host2.Run, t113 *summary, sums *[2]float32, t36 
 }
 
 //go:noinline
-func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:64]
 	beginRow := begins[first4:][:64]
 	bornRow := borns[first4:][:64]
@@ -9099,39 +9099,39 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -9151,7 +9151,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -9160,110 +9160,121 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -9279,76 +9290,63 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -9388,23 +9386,23 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -9422,11 +9420,11 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -9438,7 +9436,7 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -9446,43 +9444,43 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -9497,11 +9495,11 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166

@@ -43,6 +43,7 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -69,7 +70,7 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostRankActor,
 })
 
@@ -183,6 +184,7 @@ func quernHostRankActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -193,33 +195,33 @@ func quernHostRankActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, ranks]](r, 1)
 	var in2 *message
 	var out2 *ranks
-	var t213 *part
-	var t36 *message
+	var t210 *part
+	var t37 *message
 	var t46 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
-	var t37 uint32
-	var result09 kernel.Action
+	var t38 uint32
+	var result08 kernel.Action
 	var i2 int
 	var t163 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t38 uint32
+	var t39 uint32
 	var t48 uint32
-	var t57 int64
+	var t58 int64
 	var mark uint32
 	var number2 uint32
 	var refused int64
 	var i3 int
 	var enough bool
-	var t2110 uint32 = 32
+	var t217 uint32 = 32
 	var side2 uint32
 	var complete bool
-	var t174 *part
-	var t138 uint32
-	var t228 uint32
+	var t172 *part
+	var t130 uint32
+	var t221 uint32
 	var side3 uint32
-	var step uint32
-	var t316 int64
+	var step4 uint32
+	var t317 int64
 	var t411 int64
 	var dangling int64
 	var change int64
@@ -228,11 +230,11 @@ func quernHostRankActor(r *host2.Run) {
 	var forwards bool
 	var stops bool
 	var last bool
-	t914 := shape.OutAt
-	t1010 := shape.OutAt + shape.Out - 3
+	t916 := shape.OutAt
+	t109 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t238 := shape.Stride
+	t234 := shape.Stride
 	t254 := shape.OutAt
 	t264 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -283,7 +285,7 @@ func quernHostRankActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1RankActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1RankActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -333,8 +335,8 @@ func quernHostRankActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t36 = in2
+				t210 = state
+				t37 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -346,17 +348,17 @@ func quernHostRankActor(r *host2.Run) {
 				default:
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t36.Step & 1
+					side = t37.Step & 1
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t37 = t36.Kind
-					if t37 == 4 {
+					t38 = t37.Kind
+					if t38 == 4 {
 //line rank.go:114
-						result09 = 1
+						result08 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t36, t213, t46)
+								quernRow6RankActor(r, t37, t210, t46)
 							}
 						}
 						break
@@ -364,14 +366,14 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t37, t36, t213, side)
+								quernRow7RankActor(r, t38, t37, t210, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t36, t213, side)
+							quernRow8RankActor(r, t37, t210, side)
 						}
 					}
 //line rank.go:135
@@ -379,10 +381,10 @@ func quernHostRankActor(r *host2.Run) {
 					for ; i2 < 2; i2++ {
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:136
-						if t213.Running == 0 {
+						if t210.Running == 0 {
 							break
 						}
-						t163 = t213
+						t163 = t210
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								first4 := (threadZ*1 + threadY) * 32
@@ -391,16 +393,16 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t38 = t163.Step + 1
+						t39 = t163.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
 						t48 = t163.Chunks + t163.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t57 = t163.Refused
-						mark = t38
+						t58 = t163.Refused
+						mark = t39
 						number2 = t48
-						refused = t57
+						refused = t58
 //line rank.go:156
 						i3 = 0
 						for ; i3 < 4; i3++ {
@@ -415,13 +417,13 @@ func quernHostRankActor(r *host2.Run) {
 								for threadY := range 1 {
 									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 									first5 := (threadZ*1 + threadY) * 32
-									quernRow10RankActor(r, t15s, first5, t163, number2, mark)
+									quernRow10RankActor(r, t15s, first5, t163, number2, mark, c2)
 								}
 							}
 							for threadZ := range 1 {
 								for threadY := range 1 {
 									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									quernRow11RankActor(r, t2110, t163, number2, mark)
+									quernRow11RankActor(r, t217, t163, number2, mark)
 								}
 							}
 						}
@@ -429,60 +431,60 @@ func quernHostRankActor(r *host2.Run) {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 								first6 := (threadZ*1 + threadY) * 32
-								quernRow12RankActor(r, t15s, first6, t163, number2)
+								quernRow12RankActor(r, t15s, first6, t163, number2, c2)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:140
-						side2 = t213.Step & 1
+						side2 = t210.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:141
-						complete = t213.First == t213.Chunks+t213.Parts && t213.Arrived[side2] == t213.Expected
+						complete = t210.First == t210.Chunks+t210.Parts && t210.Arrived[side2] == t210.Expected
 //line rank.go:143
 						if !complete {
 							break
 						}
-						t174 = t213
+						t172 = t210
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t138 = t174.Step & 1
+						t130 = t172.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t228 = t174.Step
-						side3 = t138
-						step = t228
+						t221 = t172.Step
+						side3 = t130
+						step4 = t221
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t316 = t174.AllDangling[side3]
+						t317 = t172.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t411 = t174.AllChange[side3]
-						dangling = t316
+						t411 = t172.AllChange[side3]
+						dangling = t317
 						change = t411
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow13RankActor(r, t174, side3, change, step)
+								quernRow13RankActor(r, t172, side3, change, step4)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow14RankActor(r, t174, side3, dangling)
+								quernRow14RankActor(r, t172, side3, dangling)
 							}
 						}
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow15RankActor(r, t174, step)
+								quernRow15RankActor(r, t172, step4)
 							}
 						}
 					}
 //line rank.go:148
-					result09 = 0
+					result08 = 0
 				}
 //line quern_gen.go:13
-				result2 = result09
+				result2 = result08
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -507,7 +509,7 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t914, t1010, cursor, forwards, t51, t522, last, command, in, mail, t238, t254, t264)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t916, t109, cursor, forwards, t51, t522, c2, last, command, in, mail, t234, t254, t264)
 				}
 			}
 //line alone.go:88
@@ -526,7 +528,7 @@ func quernHostRankActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -613,97 +615,108 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -728,58 +741,45 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -793,7 +793,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -802,7 +802,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -827,23 +827,23 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -861,11 +861,11 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -877,7 +877,7 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -885,43 +885,43 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -936,11 +936,11 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -965,10 +965,10 @@ func quernRow2RankActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*act
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -995,87 +995,87 @@ func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	cRow2 := cs2[first3:][:32]
 	t1Row := t1s[first3:][:32]
 	for threadX := range 32 {
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 //line quern_gen.go:13
-		t113 := c2
-		t1Row[threadX] = t113
+		t111 := c3
+		t1Row[threadX] = t111
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t36 *message, t213 *part, t46 *ranks) {
+func quernRow6RankActor(r *host2.Run, t37 *message, t210 *part, t46 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t114 := uint32(threadX)
-		t214 := threadX == 0
+		t113 := uint32(threadX)
+		t211 := threadX == 0
 //line rank.go:108
-		v2 := t36.From + t114
+		v2 := t37.From + t113
 //line rank.go:108
-		if t114 < 8 && v2 < t213.Vertices {
-			t46.Rank[t114] = t213.Rank[v2]
+		if t113 < 8 && v2 < t210.Vertices {
+			t46.Rank[t113] = t210.Rank[v2]
 		}
-		if t214 {
+		if t211 {
 			t47 := t46
-			t56 := t46
+			t57 := t46
 			t67 := t46
 			t77 := t46
-			t85 := t46
+			t86 := t46
 //line rank.go:112
-			t97 := t213.Converged
+			t97 := t210.Converged
 //line rank.go:112
-			t105 := t213.Step
+			t104 := t210.Step
 //line rank.go:112
-			t115 := t213.Sent
+			t114 := t210.Sent
 //line rank.go:112
-			t123 := t213.Refused
+			t123 := t210.Refused
 //line rank.go:112
-			t133 := t213.LastChange
+			t133 := t210.LastChange
 //line rank.go:112
 			t47.Converged = t97
 //line rank.go:112
-			t56.Step = t105
+			t57.Step = t104
 //line rank.go:112
-			t67.Sent = t115
+			t67.Sent = t114
 //line rank.go:112
 			t77.Refused = t123
 //line rank.go:112
-			t85.Change = t133
+			t86.Change = t133
 		}
 	}
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t37 uint32, t36 *message, t213 *part, side uint32) {
+func quernRow7RankActor(r *host2.Run, t38 uint32, t37 *message, t210 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t114 := uint32(threadX)
+		t113 := uint32(threadX)
 //line rank.go:115
-		if t37 == 0 {
-			if t114 < t36.Count {
-				atomic.AddInt64(&t213.Next[side][t36.Target[t114]], t36.Value[t114])
+		if t38 == 0 {
+			if t113 < t37.Count {
+				atomic.AddInt64(&t210.Next[side][t37.Target[t113]], t37.Value[t113])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t36 *message, t213 *part, side uint32) {
+func quernRow8RankActor(r *host2.Run, t37 *message, t210 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t214 := threadX == 0
+		t211 := threadX == 0
 //line rank.go:120
-		if t214 {
-			t143 := t36.Kind
+		if t211 {
+			t143 := t37.Kind
 			if t143 == 0 {
-				t213.Arrived[side]++
+				t210.Arrived[side]++
 			} else if t143 == 1 {
-				t213.Arrived[side]++
-				t213.AllDangling[side] += t36.Value[0]
-				t213.AllChange[side] += t36.Value[1]
+				t210.Arrived[side]++
+				t210.AllDangling[side] += t37.Value[0]
+				t210.AllChange[side] += t37.Value[1]
 			} else if t143 == 2 {
-				t213.Ticking = 0
+				t210.Ticking = 0
 			} else if t143 == 3 {
-				t213.Running = 1
+				t210.Running = 1
 			}
 		}
 	}
@@ -1086,22 +1086,22 @@ func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t113 := t1Row[threadX]
+		t111 := t1Row[threadX]
 //line rank.go:139
-		t152 := t113
+		t152 := t111
 		t15Row[threadX] = t152
 	}
 }
 
 //go:noinline
-func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *part, number2, mark uint32) {
+func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *part, number2, mark uint32, c2 int) {
 	t15Row := t15s[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
-		t116 := uint32(threadX)
+		t115 := uint32(threadX)
 //line rank.go:162
-		i4 := t163.First + t116
+		i4 := t163.First + t115
 		if i4 < number2 && t163.Done[i4] != mark {
 			m := message{Step: t163.Step}
 			to2 := i4 - t163.Chunks
@@ -1117,20 +1117,20 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 				for k := 0; k < 8; k++ {
 					if uint32(k) < edges.Count {
 						v3 := edges.Source[k]
-						t86 := k
+						t87 := k
 //line rank.go:173
-						_ = m.Value[t86]
+						_ = m.Value[t87]
 						t98 := k
 //line rank.go:173
 						_ = m.Target[t98]
 //line rank.go:173
-						t106 := t163.Rank[v3] / int64(t163.Degree[v3])
+						t105 := t163.Rank[v3] / int64(t163.Degree[v3])
 //line rank.go:173
-						t117 := edges.Target[k]
+						t116 := edges.Target[k]
 //line rank.go:173
-						m.Value[t86] = t106
+						m.Value[t87] = t105
 //line rank.go:173
-						m.Target[t98] = t117
+						m.Target[t98] = t116
 					}
 				}
 			} else {
@@ -1148,133 +1148,144 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 //line rank.go:180
 			g := t163.Peers
 //line group.go:33
-			t39 := t164 < 0
-			if !t39 {
-				t118 := t153
+			t310 := t164 < 0
+			if !t310 {
+				t117 := t153
 //line group.go:33
-				result010 := g.Len(t118)
-				t39 = t164 >= result010
+				result09 := g.Len(t117)
+				t310 = t164 >= result09
 			}
-			if t39 {
+			if t310 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
 			loaded15 := host2.Load64(r, &t153.Post[int(uint32(t153.Post[g.Place]))+t164])
 			member := loaded15
 //line group.go:37
-			result011 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line rank.go:180
-			t182 := result011
+			t182 := result010
 			t193 := &m
-			var result012 bool
+			var result011 bool
 //line context.go:54
 			if t182.Mailbox == 0 {
-				result012 = false
+				result011 = false
 			} else {
-				t119 := t182.Mailbox
-				t215 := t182.Actor
+				t118 := t182.Mailbox
+				t213 := t182.Actor
 //line send.go:28
-				if !(t144.To.Box == t119 && t144.To.Actor == t215) {
+				if !(t144.To.Box == t118 && t144.To.Actor == t213) {
 //line send.go:31
-					t120 := int(t119) * 16
-					t216 := (int(t119) + 1) * 16
+					t119 := int(t118) * 16
+					t214 := (int(t118) + 1) * 16
 //line send.go:31
-					b5 := t144.Post[t120:t216]
-					memory3 := t144.Post
+					b5 := t144.Post[t119:t214]
+					memory2 := t144.Post
 					if b5[13] == 1 {
-						memory3 = t144.Host
+						memory2 = t144.Host
 					}
-					loaded16 := host2.Load64(r, &b5[0])
+					t311 := b5[14]
 //line send.go:36
-					loaded17 := host2.Load64(r, &b5[8])
-					loaded18 := host2.Load64(r, &b5[10])
+					t49 := uint32(b5[11])
 //line send.go:36
-					t144.To = actor.Target{Box: t119, Actor: t215, Tail: loaded16, Head: loaded17, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded18)}
-//line send.go:38
-					end2 := t144.To.Ring + uint64(t144.To.Slots)*t144.To.Step
-//line send.go:38
-					if end2 > uint64(len(memory3)) || t144.To.Ring > end2 {
+					t59 := uint32(b5[12])
+					ring3 := t311
+					slots4 := t49
+					step2 := t59
+//line send.go:37
+					end2 := ring3 + uint64(slots4)*uint64(step2)
+					if end2 > uint64(len(memory2)) || ring3 > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
+					loaded16 := host2.Load64(r, &b5[0])
+//line send.go:41
+					loaded17 := host2.Load64(r, &b5[8])
+					t88 := ring3
+					t99 := end2
+//line send.go:42
+					loaded18 := host2.Load64(r, &b5[10])
+//line send.go:41
+					t144.To = actor.Target{Box: t118, Actor: t213, Tail: loaded16, Head: uint32(loaded17), Words: b5, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded18)}
 				}
 //line context.go:58
-				t310 := t144
+				t312 := t144
 				var ticket3 uint32
 				var room5 uint32
 			block7:
 				switch {
 				default:
-//line send.go:60
-					for b6 := t310.To.Words; ; {
-						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-							t121 := t310
-//line send.go:83
-							b7 := t121.To.Words
+//line send.go:58
+					for b6 := t312.To.Words; ; {
+						if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-t312.To.Head >= t312.To.Slots {
+							t120 := t312
+//line send.go:81
+							b7 := t120.To.Words
 							loaded19 := host2.Load64(r, &b7[10])
-//line send.go:84
-							t121.To.Owner = uint32(loaded19)
+//line send.go:82
+							t120.To.Owner = uint32(loaded19)
 							var room6 uint32
-//line send.go:85
-							if t121.To.Owner != t121.To.Actor {
+//line send.go:83
+							if t120.To.Owner != t120.To.Actor {
 								room6 = 2
 							} else {
-								t217 := t121
-								t311 := t121
-//line send.go:88
+								t215 := t120
+								t313 := t120
+//line send.go:86
 								loaded20 := host2.Load64(r, &b7[0])
-								t58 := loaded20
-//line send.go:88
+								t510 := loaded20
+//line send.go:86
 								loaded21 := host2.Load64(r, &b7[8])
-								t79 := loaded21
-//line send.go:88
-								t217.To.Tail = t58
-//line send.go:88
-								t311.To.Head = t79
-								if uint32(t121.To.Tail)-uint32(t121.To.Head) >= t121.To.Slots && t121.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t121.Host[b7[15]+1])
-//line send.go:90
-									t121.To.Head = loaded22
-									kernel.StoreRelaxed(&b7[8], t121.To.Head)
+								t79 := uint32(loaded21)
+//line send.go:86
+								t215.To.Tail = t510
+//line send.go:86
+								t313.To.Head = t79
+								if uint32(t120.To.Tail)-t120.To.Head >= t120.To.Slots && t120.To.Kind == 1 {
+									loaded22 := host2.Load64(r, &t120.Host[b7[15]+1])
+									head2 := loaded22
+//line send.go:89
+									kernel.StoreRelaxed(&b7[8], head2)
+									t120.To.Head = uint32(head2)
 								}
-								if uint32(t121.To.Tail)-uint32(t121.To.Head) >= t121.To.Slots {
+								if uint32(t120.To.Tail)-t120.To.Head >= t120.To.Slots {
 									room6 = 1
 								} else {
 									room6 = 0
 								}
 							}
-//line send.go:62
+//line send.go:60
 							room7 := room6
 							if room7 != 0 {
-//line send.go:63
+//line send.go:61
 								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
 								room5 = room7
 								break block7
 							}
 						}
-//line send.go:67
+//line send.go:65
 						loaded23 := host2.Load64(r, &b6[10])
 						owner2 := uint32(loaded23)
-//line send.go:70
-						old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
+//line send.go:68
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
 						tail2 := old2
-//line send.go:71
-						if tail2 == t310.To.Tail {
-							t59 := t310
-							t69 := t310
+//line send.go:69
+						if tail2 == t312.To.Tail {
+							t511 := t312
+							t69 := t312
 							t710 := tail2 + 1
-							t87 := owner2
-//line send.go:72
-							t59.To.Tail = t710
-//line send.go:72
-							t69.To.Owner = t87
-							t99 := uint32(tail2)
-							ticket3 = t99
+							t89 := owner2
+//line send.go:70
+							t511.To.Tail = t710
+//line send.go:70
+							t69.To.Owner = t89
+							t910 := uint32(tail2)
+							ticket3 = t910
 							room5 = 0
 							break block7
 						}
-//line send.go:75
-						t310.To.Tail = tail2
+//line send.go:73
+						t312.To.Tail = tail2
 					}
 				}
 //line context.go:58
@@ -1282,67 +1293,53 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 				room8 := room5
 //line context.go:59
 				if room8 != 0 {
-					result012 = false
+					result011 = false
 				} else {
-					t610 := t144.To.Memory
-					t711 := ticket4
-//line send.go:47
-					t125 := t144.To.Ring
-//line send.go:47
-					t218 := t144.To.Step
-//line send.go:47
-					t312 := t144.To.Slots
-					t49 := t711
-//line send.go:51
-					result013 := int(t125 + uint64(t49&(t312-1))*t218)
-//line send.go:47
-					result014 := result013
+					t610 := ticket4
+//line send.go:49
+					t121 := t610 & (t144.To.Slots - 1) * t144.To.Step
+//line send.go:49
+					result012 := t144.To.Ring[t121:]
 //line context.go:62
-					t910 := result014
-					t107 := uint64(ticket4+1) << 32
-					memory4 := t610
-					slot3 := t910
-					tag2 := t107
+					t810 := result012
+					t911 := uint64(ticket4+1) << 32
+					slot3 := t810
+					tag2 := t911
 //line context.go:63
-					t1110 := t144
-					t126 := memory4
+					t106 := t144
+					t1110 := slot3
+					t125 := tag2
+//line send.go:102
+					h2 := t1110[:c2]
+					kernel.StoreRelaxed(&h2[0], t125|uint64(t106.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t125)
+					kernel.StoreRelaxed(&h2[2], t125|uint64(t106.Words[t106.At+2]))
+					kernel.StoreRelaxed(&h2[3], t125|uint64(t106.Words[t106.At+3]))
+//line context.go:64
 					t135 := slot3
 					t145 := tag2
-//line send.go:103
-					t127 := t135
-					t219 := t135 + 4
-//line send.go:103
-					h2 := t126[t127:t219]
-					kernel.StoreRelaxed(&h2[0], t145|uint64(t1110.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t145)
-					kernel.StoreRelaxed(&h2[2], t145|uint64(t1110.Words[t1110.At+2]))
-					kernel.StoreRelaxed(&h2[3], t145|uint64(t1110.Words[t1110.At+3]))
+					t154 := t193
 //line context.go:64
-					t154 := memory4
-					t165 := slot3 + 4
-					t172 := tag2
-					t183 := t193
-//line context.go:64
-					kernel.PutWords(t154, t165, t172, t183)
-					t194 := t144
-//line send.go:114
-					if !(t194.Wakes == 0 || t194.To.Kind == 1) {
-//line send.go:119
+					kernel.PutWords(t135, 4, t145, t154)
+					t165 := t144
+//line send.go:113
+					if !(t165.Wakes == 0 || t165.To.Kind == 1) {
+//line send.go:118
 						kernel.Fence()
-						b8 := t194.To.Words
+						b8 := t165.To.Words
 						loaded24 := host2.Load64(r, &b8[9])
 						if loaded24 != 0 {
-//line send.go:122
-							kernel.StoreRelaxed(&t194.Host[b8[15]], 1)
-							kernel.StoreRelaxed(&t194.Host[0], 1)
+//line send.go:121
+							kernel.StoreRelaxed(&t165.Host[b8[15]], 1)
+							kernel.StoreRelaxed(&t165.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result012 = true
+					result011 = true
 				}
 			}
 //line rank.go:180
-			if result012 {
+			if result011 {
 				t163.Done[i4] = mark
 				atomic.AddInt64(&t163.Sent, 1)
 			} else {
@@ -1353,13 +1350,13 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 }
 
 //go:noinline
-func quernRow11RankActor(r *host2.Run, t2110 uint32, t163 *part, number2, mark uint32) {
+func quernRow11RankActor(r *host2.Run, t217 uint32, t163 *part, number2, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t220 := threadX == 0
+		t216 := threadX == 0
 //line rank.go:188
-		if t220 {
-			for i5 := uint32(0); i5 < t2110; i5++ {
+		if t216 {
+			for i5 := uint32(0); i5 < t217; i5++ {
 				if t163.First < number2 && t163.Done[t163.First] == mark {
 					t163.First++
 				}
@@ -1369,130 +1366,141 @@ func quernRow11RankActor(r *host2.Run, t2110 uint32, t163 *part, number2, mark u
 }
 
 //go:noinline
-func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *part, number2 uint32) {
+func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *part, number2 uint32, c2 int) {
 	t15Row := t15s[first6:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
-		t220 := threadX == 0
+		t216 := threadX == 0
 //line rank.go:197
-		if t220 && t163.First < number2 && t163.Ticking == 0 {
+		if t216 && t163.First < number2 && t163.Ticking == 0 {
 			m2 := message{Kind: 2}
 			t223 := t152
 			t233 := t152
 //line rank.go:199
-			result015 := actor.Self[message](t233)
-			t253 := result015
+			result013 := actor.Self[message](t233)
+			t253 := result013
 			t263 := &m2
-			var result016 bool
+			var result014 bool
 //line context.go:54
 			if t253.Mailbox == 0 {
-				result016 = false
+				result014 = false
 			} else {
-				t128 := t253.Mailbox
-				t221 := t253.Actor
+				t126 := t253.Mailbox
+				t218 := t253.Actor
 //line send.go:28
-				if !(t223.To.Box == t128 && t223.To.Actor == t221) {
+				if !(t223.To.Box == t126 && t223.To.Actor == t218) {
 //line send.go:31
-					t129 := int(t128) * 16
-					t224 := (int(t128) + 1) * 16
+					t127 := int(t126) * 16
+					t219 := (int(t126) + 1) * 16
 //line send.go:31
-					b9 := t223.Post[t129:t224]
-					memory5 := t223.Post
+					b9 := t223.Post[t127:t219]
+					memory3 := t223.Post
 					if b9[13] == 1 {
-						memory5 = t223.Host
+						memory3 = t223.Host
 					}
-					loaded25 := host2.Load64(r, &b9[0])
+					t314 := b9[14]
 //line send.go:36
-					loaded26 := host2.Load64(r, &b9[8])
-					loaded27 := host2.Load64(r, &b9[10])
+					t410 := uint32(b9[11])
 //line send.go:36
-					t223.To = actor.Target{Box: t128, Actor: t221, Tail: loaded25, Head: loaded26, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded27)}
-//line send.go:38
-					end3 := t223.To.Ring + uint64(t223.To.Slots)*t223.To.Step
-//line send.go:38
-					if end3 > uint64(len(memory5)) || t223.To.Ring > end3 {
+					t512 := uint32(b9[12])
+					ring4 := t314
+					slots5 := t410
+					step3 := t512
+//line send.go:37
+					end3 := ring4 + uint64(slots5)*uint64(step3)
+					if end3 > uint64(len(memory3)) || ring4 > end3 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
+					loaded25 := host2.Load64(r, &b9[0])
+//line send.go:41
+					loaded26 := host2.Load64(r, &b9[8])
+					t811 := ring4
+					t912 := end3
+//line send.go:42
+					loaded27 := host2.Load64(r, &b9[10])
+//line send.go:41
+					t223.To = actor.Target{Box: t126, Actor: t218, Tail: loaded25, Head: uint32(loaded26), Words: b9, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded27)}
 				}
 //line context.go:58
-				t313 := t223
+				t315 := t223
 				var ticket5 uint32
 				var room9 uint32
 			block8:
 				switch {
 				default:
-//line send.go:60
-					for b10 := t313.To.Words; ; {
-						if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-uint32(t313.To.Head) >= t313.To.Slots {
-							t130 := t313
-//line send.go:83
-							b11 := t130.To.Words
+//line send.go:58
+					for b10 := t315.To.Words; ; {
+						if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-t315.To.Head >= t315.To.Slots {
+							t128 := t315
+//line send.go:81
+							b11 := t128.To.Words
 							loaded28 := host2.Load64(r, &b11[10])
-//line send.go:84
-							t130.To.Owner = uint32(loaded28)
+//line send.go:82
+							t128.To.Owner = uint32(loaded28)
 							var room10 uint32
-//line send.go:85
-							if t130.To.Owner != t130.To.Actor {
+//line send.go:83
+							if t128.To.Owner != t128.To.Actor {
 								room10 = 2
 							} else {
-								t225 := t130
-								t314 := t130
-//line send.go:88
+								t220 := t128
+								t316 := t128
+//line send.go:86
 								loaded29 := host2.Load64(r, &b11[0])
-								t510 := loaded29
-//line send.go:88
+								t513 := loaded29
+//line send.go:86
 								loaded30 := host2.Load64(r, &b11[8])
-								t712 := loaded30
-//line send.go:88
-								t225.To.Tail = t510
-//line send.go:88
-								t314.To.Head = t712
-								if uint32(t130.To.Tail)-uint32(t130.To.Head) >= t130.To.Slots && t130.To.Kind == 1 {
-									loaded31 := host2.Load64(r, &t130.Host[b11[15]+1])
-//line send.go:90
-									t130.To.Head = loaded31
-									kernel.StoreRelaxed(&b11[8], t130.To.Head)
+								t711 := uint32(loaded30)
+//line send.go:86
+								t220.To.Tail = t513
+//line send.go:86
+								t316.To.Head = t711
+								if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots && t128.To.Kind == 1 {
+									loaded31 := host2.Load64(r, &t128.Host[b11[15]+1])
+									head3 := loaded31
+//line send.go:89
+									kernel.StoreRelaxed(&b11[8], head3)
+									t128.To.Head = uint32(head3)
 								}
-								if uint32(t130.To.Tail)-uint32(t130.To.Head) >= t130.To.Slots {
+								if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots {
 									room10 = 1
 								} else {
 									room10 = 0
 								}
 							}
-//line send.go:62
+//line send.go:60
 							room11 := room10
 							if room11 != 0 {
-//line send.go:63
+//line send.go:61
 								atomic.AddUint64(&b10[1], 1)
 								ticket5 = 0
 								room9 = room11
 								break block8
 							}
 						}
-//line send.go:67
+//line send.go:65
 						loaded32 := host2.Load64(r, &b10[10])
 						owner3 := uint32(loaded32)
-//line send.go:70
-						old3 := kernel.AtomicCompareAndSwap(&b10[0], t313.To.Tail, t313.To.Tail+1)
+//line send.go:68
+						old3 := kernel.AtomicCompareAndSwap(&b10[0], t315.To.Tail, t315.To.Tail+1)
 						tail3 := old3
-//line send.go:71
-						if tail3 == t313.To.Tail {
-							t511 := t313
-							t611 := t313
-							t713 := tail3 + 1
-							t88 := owner3
-//line send.go:72
-							t511.To.Tail = t713
-//line send.go:72
-							t611.To.Owner = t88
-							t911 := uint32(tail3)
-							ticket5 = t911
+//line send.go:69
+						if tail3 == t315.To.Tail {
+							t514 := t315
+							t611 := t315
+							t712 := tail3 + 1
+							t812 := owner3
+//line send.go:70
+							t514.To.Tail = t712
+//line send.go:70
+							t611.To.Owner = t812
+							t913 := uint32(tail3)
+							ticket5 = t913
 							room9 = 0
 							break block8
 						}
-//line send.go:75
-						t313.To.Tail = tail3
+//line send.go:73
+						t315.To.Tail = tail3
 					}
 				}
 //line context.go:58
@@ -1500,67 +1508,53 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *
 				room12 := room9
 //line context.go:59
 				if room12 != 0 {
-					result016 = false
+					result014 = false
 				} else {
-					t612 := t223.To.Memory
-					t714 := ticket6
-//line send.go:47
-					t131 := t223.To.Ring
-//line send.go:47
-					t226 := t223.To.Step
-//line send.go:47
-					t315 := t223.To.Slots
-					t410 := t714
-//line send.go:51
-					result017 := int(t131 + uint64(t410&(t315-1))*t226)
-//line send.go:47
-					result018 := result017
+					t612 := ticket6
+//line send.go:49
+					t129 := t612 & (t223.To.Slots - 1) * t223.To.Step
+//line send.go:49
+					result015 := t223.To.Ring[t129:]
 //line context.go:62
-					t912 := result018
-					t108 := uint64(ticket6+1) << 32
-					memory6 := t612
-					slot4 := t912
-					tag3 := t108
+					t813 := result015
+					t914 := uint64(ticket6+1) << 32
+					slot4 := t813
+					tag3 := t914
 //line context.go:63
-					t1111 := t223
-					t1210 := memory6
+					t107 := t223
+					t1111 := slot4
+					t1210 := tag3
+//line send.go:102
+					h3 := t1111[:c2]
+					kernel.StoreRelaxed(&h3[0], t1210|uint64(t107.ID<<8|128))
+					kernel.StoreRelaxed(&h3[1], t1210)
+					kernel.StoreRelaxed(&h3[2], t1210|uint64(t107.Words[t107.At+2]))
+					kernel.StoreRelaxed(&h3[3], t1210|uint64(t107.Words[t107.At+3]))
+//line context.go:64
 					t136 := slot4
 					t146 := tag3
-//line send.go:103
-					t137 := t136
-					t227 := t136 + 4
-//line send.go:103
-					h3 := t1210[t137:t227]
-					kernel.StoreRelaxed(&h3[0], t146|uint64(t1111.ID<<8|128))
-					kernel.StoreRelaxed(&h3[1], t146)
-					kernel.StoreRelaxed(&h3[2], t146|uint64(t1111.Words[t1111.At+2]))
-					kernel.StoreRelaxed(&h3[3], t146|uint64(t1111.Words[t1111.At+3]))
+					t155 := t263
 //line context.go:64
-					t155 := memory6
-					t166 := slot4 + 4
-					t173 := tag3
-					t184 := t263
-//line context.go:64
-					kernel.PutWords(t155, t166, t173, t184)
-					t195 := t223
-//line send.go:114
-					if !(t195.Wakes == 0 || t195.To.Kind == 1) {
-//line send.go:119
+					kernel.PutWords(t136, 4, t146, t155)
+					t166 := t223
+//line send.go:113
+					if !(t166.Wakes == 0 || t166.To.Kind == 1) {
+//line send.go:118
 						kernel.Fence()
-						b12 := t195.To.Words
+						b12 := t166.To.Words
 						loaded33 := host2.Load64(r, &b12[9])
 						if loaded33 != 0 {
-//line send.go:122
-							kernel.StoreRelaxed(&t195.Host[b12[15]], 1)
-							kernel.StoreRelaxed(&t195.Host[0], 1)
+//line send.go:121
+							kernel.StoreRelaxed(&t166.Host[b12[15]], 1)
+							kernel.StoreRelaxed(&t166.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result016 = true
+					result014 = true
 				}
 			}
 //line rank.go:199
-			if result016 {
+			if result014 {
 				t163.Ticking = 1
 			}
 		}
@@ -1568,43 +1562,43 @@ func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *
 }
 
 //go:noinline
-func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, step uint32) {
+func quernRow13RankActor(r *host2.Run, t172 *part, side3 uint32, change int64, step4 uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:212
 		if first7 {
-			t512 := t174
+			t515 := t172
 			t613 := side3
 //line rank.go:213
-			_ = t512.AllDangling[t613]
-			t715 := t174
-			t89 := side3
+			_ = t515.AllDangling[t613]
+			t713 := t172
+			t814 := side3
 //line rank.go:213
-			_ = t715.AllChange[t89]
-			t913 := t174
-			t109 := side3
+			_ = t713.AllChange[t814]
+			t915 := t172
+			t108 := side3
 //line rank.go:213
-			_ = t913.Arrived[t109]
+			_ = t915.Arrived[t108]
 //line rank.go:213
-			t512.AllDangling[t613] = 0
+			t515.AllDangling[t613] = 0
 //line rank.go:213
-			t715.AllChange[t89] = 0
+			t713.AllChange[t814] = 0
 //line rank.go:213
-			t913.Arrived[t109] = 0
-			t174.LastChange = change
-			if step > 0 && change <= t174.Tolerance || step == t174.Limit {
-				t1112 := t174
-				t1211 := t174
+			t915.Arrived[t108] = 0
+			t172.LastChange = change
+			if step4 > 0 && change <= t172.Tolerance || step4 == t172.Limit {
+				t1112 := t172
+				t1211 := t172
 //line rank.go:216
 				t1112.Running = 0
 //line rank.go:216
 				t1211.Converged = 1
 			}
-			t139 := t174
-			t147 := t174
+			t137 := t172
+			t147 := t172
 //line rank.go:218
-			t139.Dangling = 0
+			t137.Dangling = 0
 //line rank.go:218
 			t147.Change = 0
 		}
@@ -1612,38 +1606,38 @@ func quernRow13RankActor(r *host2.Run, t174 *part, side3 uint32, change int64, s
 }
 
 //go:noinline
-func quernRow14RankActor(r *host2.Run, t174 *part, side3 uint32, dangling int64) {
+func quernRow14RankActor(r *host2.Run, t172 *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:221
-		if t174.Running != 0 {
-			base := int64(1.152921504606847e+18*(1-t174.Damping)) / t174.All
-			for v4 := uint32(threadX); v4 < t174.Vertices; v4 += 32 {
-				sum := t174.Next[side3][v4] + dangling/t174.All
-				t174.Next[side3][v4] = 0
-				r2 := base + int64(float64(sum)*t174.Damping)
-				atomic.AddInt64(&t174.Change, max(r2-t174.Rank[v4], t174.Rank[v4]-r2))
-				if t174.Degree[v4] == 0 {
-					atomic.AddInt64(&t174.Dangling, r2)
+		if t172.Running != 0 {
+			base := int64(1.152921504606847e+18*(1-t172.Damping)) / t172.All
+			for v4 := uint32(threadX); v4 < t172.Vertices; v4 += 32 {
+				sum := t172.Next[side3][v4] + dangling/t172.All
+				t172.Next[side3][v4] = 0
+				r2 := base + int64(float64(sum)*t172.Damping)
+				atomic.AddInt64(&t172.Change, max(r2-t172.Rank[v4], t172.Rank[v4]-r2))
+				if t172.Degree[v4] == 0 {
+					atomic.AddInt64(&t172.Dangling, r2)
 				}
-				t174.Rank[v4] = r2
+				t172.Rank[v4] = r2
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow15RankActor(r *host2.Run, t174 *part, step uint32) {
+func quernRow15RankActor(r *host2.Run, t172 *part, step4 uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:235
-		if first7 && t174.Running != 0 {
-			t156 := t174
-			t167 := t174
-			t175 := step + 1
+		if first7 && t172.Running != 0 {
+			t156 := t172
+			t167 := t172
+			t173 := step4 + 1
 //line rank.go:236
-			t156.Step = t175
+			t156.Step = t173
 //line rank.go:236
 			t167.First = 0
 		}
@@ -1663,7 +1657,7 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t914, t1010 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t238, t254, t264 uint32) {
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t916, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1687,39 +1681,39 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t229 := source3
-				var result019 uint32
+				t224 := source3
+				var result016 uint32
 				switch {
 				default:
 //line look.go:33
-					if t229 == 4 {
-						result019 = 0
+					if t224 == 4 {
+						result016 = 0
 						break
 //line look.go:35
-					} else if t229 < 4 {
-						result019 = shape.Slots + t229*shape.SideSlots
+					} else if t224 < 4 {
+						result016 = shape.Slots + t224*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result019 = shape.Slots + (t229-1)*shape.SideSlots
+					result016 = shape.Slots + (t224-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t513 := source3
-				var result020 uint32
+				t516 := source3
+				var result017 uint32
 //line look.go:43
-				if t513 == 4 {
-					result020 = shape.Slots
+				if t516 == 4 {
+					result017 = shape.Slots
 				} else {
-					result020 = shape.SideSlots
+					result017 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result019 + sh.Ticket&(result020-1)) * shape.OutStep
-				t716 := at3
-				t810 := at3 + shape.Out
+				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+				t714 := at3
+				t815 := at3 + shape.Out
 //line alone.go:176
-				slot5 := t422[t716:t810]
+				slot5 := t422[t714:t815]
 				tag4 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t914:t1010]
+				reply2 := words[t916:t109]
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
 				kernel.StoreRelaxed(&slot5[2], tag4|uint64(t462))
@@ -1739,7 +1733,7 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result021 bool
+				var result018 bool
 			block10:
 				switch {
 				default:
@@ -1748,110 +1742,121 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 					count2 := uint32(t492.Post[list2])
 					for i6 := uint32(0); i6 < count2; i6++ {
 						to3 := t492.Post[list2+1+int(i6)]
-						t140 := uint32(to3)
-						t230 := uint32(to3 >> 32)
+						t131 := uint32(to3)
+						t225 := uint32(to3 >> 32)
 //line send.go:28
-						if !(t492.To.Box == t140 && t492.To.Actor == t230) {
+						if !(t492.To.Box == t131 && t492.To.Actor == t225) {
 //line send.go:31
-							t141 := int(t140) * 16
-							t231 := (int(t140) + 1) * 16
+							t138 := int(t131) * 16
+							t226 := (int(t131) + 1) * 16
 //line send.go:31
-							b13 := t492.Post[t141:t231]
-							memory7 := t492.Post
+							b13 := t492.Post[t138:t226]
+							memory4 := t492.Post
 							if b13[13] == 1 {
-								memory7 = t492.Host
+								memory4 = t492.Host
 							}
-							loaded34 := host2.Load64(r, &b13[0])
+							t318 := b13[14]
 //line send.go:36
-							loaded35 := host2.Load64(r, &b13[8])
-							loaded36 := host2.Load64(r, &b13[10])
+							t412 := uint32(b13[11])
 //line send.go:36
-							t492.To = actor.Target{Box: t140, Actor: t230, Tail: loaded34, Head: loaded35, Words: b13, Memory: memory7, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded36)}
-//line send.go:38
-							end4 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end4 > uint64(len(memory7)) || t492.To.Ring > end4 {
-//line send.go:39
+							t517 := uint32(b13[12])
+							ring5 := t318
+							slots6 := t412
+							step5 := t517
+//line send.go:37
+							end4 := ring5 + uint64(slots6)*uint64(step5)
+							if end4 > uint64(len(memory4)) || ring5 > end4 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded34 := host2.Load64(r, &b13[0])
+//line send.go:41
+							loaded35 := host2.Load64(r, &b13[8])
+							t816 := ring5
+							t917 := end4
+//line send.go:42
+							loaded36 := host2.Load64(r, &b13[10])
+//line send.go:41
+							t492.To = actor.Target{Box: t131, Actor: t225, Tail: loaded34, Head: uint32(loaded35), Words: b13, Ring: memory4[t816:t917], Slots: slots6, Step: step5, Kind: uint32(b13[13]), Owner: uint32(loaded36)}
 						}
 //line alone.go:195
-						t317 := t492
+						t319 := t492
 						var ticket7 uint32
 						var room13 uint32
 					block11:
 						switch {
 						default:
-//line send.go:60
-							for b14 := t317.To.Words; ; {
-								if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
-									t148 := t317
-//line send.go:83
-									b15 := t148.To.Words
+//line send.go:58
+							for b14 := t319.To.Words; ; {
+								if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-t319.To.Head >= t319.To.Slots {
+									t139 := t319
+//line send.go:81
+									b15 := t139.To.Words
 									loaded37 := host2.Load64(r, &b15[10])
-//line send.go:84
-									t148.To.Owner = uint32(loaded37)
+//line send.go:82
+									t139.To.Owner = uint32(loaded37)
 									var room14 uint32
-//line send.go:85
-									if t148.To.Owner != t148.To.Actor {
+//line send.go:83
+									if t139.To.Owner != t139.To.Actor {
 										room14 = 2
 									} else {
-										t234 := t148
-										t318 := t148
-//line send.go:88
+										t227 := t139
+										t320 := t139
+//line send.go:86
 										loaded38 := host2.Load64(r, &b15[0])
-										t514 := loaded38
-//line send.go:88
+										t518 := loaded38
+//line send.go:86
 										loaded39 := host2.Load64(r, &b15[8])
-										t717 := loaded39
-//line send.go:88
-										t234.To.Tail = t514
-//line send.go:88
-										t318.To.Head = t717
-										if uint32(t148.To.Tail)-uint32(t148.To.Head) >= t148.To.Slots && t148.To.Kind == 1 {
-											loaded40 := host2.Load64(r, &t148.Host[b15[15]+1])
-//line send.go:90
-											t148.To.Head = loaded40
-											kernel.StoreRelaxed(&b15[8], t148.To.Head)
+										t715 := uint32(loaded39)
+//line send.go:86
+										t227.To.Tail = t518
+//line send.go:86
+										t320.To.Head = t715
+										if uint32(t139.To.Tail)-t139.To.Head >= t139.To.Slots && t139.To.Kind == 1 {
+											loaded40 := host2.Load64(r, &t139.Host[b15[15]+1])
+											head4 := loaded40
+//line send.go:89
+											kernel.StoreRelaxed(&b15[8], head4)
+											t139.To.Head = uint32(head4)
 										}
-										if uint32(t148.To.Tail)-uint32(t148.To.Head) >= t148.To.Slots {
+										if uint32(t139.To.Tail)-t139.To.Head >= t139.To.Slots {
 											room14 = 1
 										} else {
 											room14 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room15 := room14
 									if room15 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b14[1], 1)
 										ticket7 = 0
 										room13 = room15
 										break block11
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded41 := host2.Load64(r, &b14[10])
 								owner4 := uint32(loaded41)
-//line send.go:70
-								old4 := kernel.AtomicCompareAndSwap(&b14[0], t317.To.Tail, t317.To.Tail+1)
+//line send.go:68
+								old4 := kernel.AtomicCompareAndSwap(&b14[0], t319.To.Tail, t319.To.Tail+1)
 								tail4 := old4
-//line send.go:71
-								if tail4 == t317.To.Tail {
-									t515 := t317
-									t614 := t317
-									t718 := tail4 + 1
-									t811 := owner4
-//line send.go:72
-									t515.To.Tail = t718
-//line send.go:72
-									t614.To.Owner = t811
-									t915 := uint32(tail4)
-									ticket7 = t915
+//line send.go:69
+								if tail4 == t319.To.Tail {
+									t519 := t319
+									t614 := t319
+									t716 := tail4 + 1
+									t817 := owner4
+//line send.go:70
+									t519.To.Tail = t716
+//line send.go:70
+									t614.To.Owner = t817
+									t918 := uint32(tail4)
+									ticket7 = t918
 									room13 = 0
 									break block11
 								}
-//line send.go:75
-								t317.To.Tail = tail4
+//line send.go:73
+								t319.To.Tail = tail4
 							}
 						}
 //line alone.go:195
@@ -1861,82 +1866,69 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						if room16 == 1 {
 							t615 := int(t50[13])
 //line alone.go:197
-							t719 := int(t50[13]) + len(t532) + 1
+							t717 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t615:t719]
+							saved3 := t492.Post[t615:t717]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result022 := t492.Correlation()
+							result019 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result022
+							saved3[len(t532)] = result019
 							t50[12] = i6 + 1
-							result021 = false
+							result018 = false
 							break block10
 						}
 //line alone.go:205
 						if room16 == 0 {
-							t916 := t492
-							t1011 := t532
+							t919 := t492
+							t1010 := t532
 							t1113 := ticket8
 //line alone.go:229
-							t149 := t916.To.Memory
-							t235 := t1113
-//line send.go:47
-							t150 := t916.To.Ring
-//line send.go:47
-							t236 := t916.To.Step
-//line send.go:47
-							t319 := t916.To.Slots
-							t412 := t235
-//line send.go:51
-							result023 := int(t150 + uint64(t412&(t319-1))*t236)
-//line send.go:47
-							result024 := result023
+							t140 := t1113
+//line send.go:49
+							t141 := t140 & (t919.To.Slots - 1) * t919.To.Step
+//line send.go:49
+							result020 := t919.To.Ring[t141:]
 //line alone.go:229
-							t413 := result024
-							t516 := uint64(t1113+1) << 32
-							memory8 := t149
-							slot6 := t413
-							tag5 := t516
+							t321 := result020
+							t413 := uint64(t1113+1) << 32
+							slot6 := t321
+							tag5 := t413
 //line alone.go:230
-							t616 := t916
-							t720 := memory8
-							t812 := slot6
-							t917 := tag5
-//line send.go:103
-							t151 := t812
-							t237 := t812 + 4
-//line send.go:103
-							h4 := t720[t151:t237]
-							kernel.StoreRelaxed(&h4[0], t917|uint64(t616.ID<<8|128))
-							kernel.StoreRelaxed(&h4[1], t917)
-							kernel.StoreRelaxed(&h4[2], t917|uint64(t616.Words[t616.At+2]))
-							kernel.StoreRelaxed(&h4[3], t917|uint64(t616.Words[t616.At+3]))
+							t520 := t919
+							t616 := slot6
+							t718 := tag5
+//line send.go:102
+							h4 := t616[:c2]
+							kernel.StoreRelaxed(&h4[0], t718|uint64(t520.ID<<8|128))
+							kernel.StoreRelaxed(&h4[1], t718)
+							kernel.StoreRelaxed(&h4[2], t718|uint64(t520.Words[t520.At+2]))
+							kernel.StoreRelaxed(&h4[3], t718|uint64(t520.Words[t520.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1011); w8++ {
-								kernel.StoreRelaxed(&memory8[slot6+4+w8], tag5|uint64(t1011[w8]))
+							for w8 := 0; w8 < len(t1010); w8++ {
+								kernel.StoreRelaxed(&slot6[4+w8], tag5|uint64(t1010[w8]))
 							}
-							t1012 := t916
-//line send.go:114
-							if !(t1012.Wakes == 0 || t1012.To.Kind == 1) {
-//line send.go:119
+							t818 := t919
+//line send.go:113
+							if !(t818.Wakes == 0 || t818.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b16 := t1012.To.Words
+								b16 := t818.To.Words
 								loaded42 := host2.Load64(r, &b16[9])
 								if loaded42 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t1012.Host[b16[15]], 1)
-									kernel.StoreRelaxed(&t1012.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t818.Host[b16[15]], 1)
+									kernel.StoreRelaxed(&t818.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result021 = true
+					result018 = true
 				}
 //line alone.go:82
-				t552 = result021
+				t552 = result018
 			}
 			whole := t552
 //line alone.go:83
@@ -1976,28 +1968,28 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 								}
 								next4 := t60[level2]
 								t617 := level2
-								var result025 uint32
+								var result021 uint32
 								switch {
 								default:
 //line look.go:33
 									if t617 == 4 {
-										result025 = 0
+										result021 = 0
 										break
 //line look.go:35
 									} else if t617 < 4 {
-										result025 = shape.Slots + t617*shape.SideSlots
+										result021 = shape.Slots + t617*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result025 = shape.Slots + (t617-1)*shape.SideSlots
+									result021 = shape.Slots + (t617-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result025 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded44 := host2.Load64(r, &t622[at4])
 								if uint32(loaded44>>32) == next4+1 {
 //line alone.go:120
-									t918 := level2
-									source4 = t918
+									t920 := level2
+									source4 = t920
 									sides2 = 1
 								}
 							}
@@ -2010,11 +2002,11 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							middle2 := uint32(loaded45>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots7 := uint32(t61[11])
+							if slots7 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded46 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded46 := host2.Load64(r, &t632[next6&(slots7-1)*shape.InStep])
 								posted2 = uint32(loaded46>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -2026,52 +2018,52 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 						if !(source4 == 9) {
 //line alone.go:143
 							t1212 := t622
-							ring2 := t1212
+							ring6 := t1212
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
 								t1310 := t632
 //line alone.go:146
-								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1310
-								at5 = t1410
+								t148 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+								ring6 = t1310
+								at5 = t148
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t168 := source4
-								var result026 uint32
+								var result022 uint32
 								switch {
 								default:
 //line look.go:33
 									if t168 == 4 {
-										result026 = 0
+										result022 = 0
 										break
 //line look.go:35
 									} else if t168 < 4 {
-										result026 = shape.Slots + t168*shape.SideSlots
+										result022 = shape.Slots + t168*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result026 = shape.Slots + (t168-1)*shape.SideSlots
+									result022 = shape.Slots + (t168-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t196 := source4
-								var result027 uint32
+								t194 := source4
+								var result023 uint32
 //line look.go:43
-								if t196 == 4 {
-									result027 = shape.Slots
+								if t194 == 4 {
+									result023 = shape.Slots
 								} else {
-									result027 = shape.SideSlots
+									result023 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result026 + sh.Ticket&(result027-1)) * shape.InStep
+								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
 							}
-							t2111 := at5
-							t2210 := at5 + shape.In
+							t2110 := at5
+							t228 := at5 + shape.In
 //line alone.go:151
-							slot7 := ring2[t2111:t2210]
-							cell2 := words[:t238]
+							slot7 := ring6[t2110:t228]
+							cell2 := words[:t234]
 							for w9 := 0; w9 < len(slot7); w9++ {
 								loaded47 := host2.Load64(r, &slot7[w9])
 								v5 := loaded47
@@ -2085,11 +2077,11 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166

@@ -129,6 +129,7 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -138,7 +139,7 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostEcho16Actor,
 })
 
@@ -183,6 +184,7 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -192,7 +194,7 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostEcho64Actor,
 })
 
@@ -237,6 +239,7 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -246,7 +249,7 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostEcho256Actor,
 })
 
@@ -291,6 +294,7 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -301,7 +305,7 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostRelayActor,
 })
 
@@ -513,6 +517,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -522,16 +527,16 @@ func quernHostEcho16Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message16, Message16]](r, 1)
 	var in2 *Message16
 	var out2 *Message16
-	var t113 *uint64
-	var t213 *Message16
-	var t36 *Message16
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *uint64
+	var t210 *Message16
+	var t37 *Message16
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -585,7 +590,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1Echo16Actor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1Echo16Actor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -634,13 +639,13 @@ func quernHostEcho16Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo16Actor(r, t36, t213, t113, sh, outcome)
+						quernRow5Echo16Actor(r, t37, t210, t111, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -659,7 +664,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo16Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -678,7 +683,7 @@ func quernHostEcho16Actor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -765,97 +770,108 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -880,58 +896,45 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -945,7 +948,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -954,7 +957,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -979,23 +982,23 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -1013,11 +1016,11 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -1029,7 +1032,7 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1037,43 +1040,43 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1088,11 +1091,11 @@ func quernRow1Echo16Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -1137,16 +1140,16 @@ func quernRow4Echo16Actor(r *host2.Run, cells []actor.Cell[Message16, Message16]
 }
 
 //go:noinline
-func quernRow5Echo16Actor(r *host2.Run, t36, t213 *Message16, t113 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo16Actor(r *host2.Run, t37, t210 *Message16, t111 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		for i2 := threadX; i2 < 4; i2 += 32 {
-			t36.Words[i2] = t213.Words[i2] + 1
+			t37.Words[i2] = t210.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t113++
+			*t111++
 		}
 //line alone.go:59
 		if t2 {
@@ -1156,7 +1159,7 @@ func quernRow5Echo16Actor(r *host2.Run, t36, t213 *Message16, t113 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1180,39 +1183,39 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -1232,7 +1235,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -1241,110 +1244,121 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -1360,76 +1374,63 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -1469,23 +1470,23 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1503,11 +1504,11 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -1519,7 +1520,7 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1527,43 +1528,43 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -1578,11 +1579,11 @@ func quernRow6Echo16Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -1642,6 +1643,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -1651,16 +1653,16 @@ func quernHostEcho64Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message64, Message64]](r, 1)
 	var in2 *Message64
 	var out2 *Message64
-	var t113 *uint64
-	var t213 *Message64
-	var t36 *Message64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *uint64
+	var t210 *Message64
+	var t37 *Message64
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1714,7 +1716,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1Echo64Actor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1Echo64Actor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -1763,13 +1765,13 @@ func quernHostEcho64Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo64Actor(r, t36, t213, t113, sh, outcome)
+						quernRow5Echo64Actor(r, t37, t210, t111, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1788,7 +1790,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo64Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1807,7 +1809,7 @@ func quernHostEcho64Actor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -1894,97 +1896,108 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -2009,58 +2022,45 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -2074,7 +2074,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -2083,7 +2083,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -2108,23 +2108,23 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2142,11 +2142,11 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -2158,7 +2158,7 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2166,43 +2166,43 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -2217,11 +2217,11 @@ func quernRow1Echo64Actor(r *host2.Run, cs []actor.Context, first int, begins, b
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -2266,16 +2266,16 @@ func quernRow4Echo64Actor(r *host2.Run, cells []actor.Cell[Message64, Message64]
 }
 
 //go:noinline
-func quernRow5Echo64Actor(r *host2.Run, t36, t213 *Message64, t113 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo64Actor(r *host2.Run, t37, t210 *Message64, t111 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:31
 		for i2 := threadX; i2 < 16; i2 += 32 {
-			t36.Words[i2] = t213.Words[i2] + 1
+			t37.Words[i2] = t210.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t113++
+			*t111++
 		}
 //line alone.go:59
 		if t2 {
@@ -2285,7 +2285,7 @@ func quernRow5Echo64Actor(r *host2.Run, t36, t213 *Message64, t113 *uint64, sh *
 }
 
 //go:noinline
-func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2309,39 +2309,39 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -2361,7 +2361,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -2370,110 +2370,121 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -2489,76 +2500,63 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -2598,23 +2596,23 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -2632,11 +2630,11 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -2648,7 +2646,7 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2656,43 +2654,43 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -2707,11 +2705,11 @@ func quernRow6Echo64Actor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -2771,6 +2769,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -2780,16 +2779,16 @@ func quernHostEcho256Actor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message256, Message256]](r, 1)
 	var in2 *Message256
 	var out2 *Message256
-	var t113 *uint64
-	var t213 *Message256
-	var t36 *Message256
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *uint64
+	var t210 *Message256
+	var t37 *Message256
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2843,7 +2842,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1Echo256Actor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1Echo256Actor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -2892,13 +2891,13 @@ func quernHostEcho256Actor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:12
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5Echo256Actor(r, t36, t213, t113, sh, outcome)
+						quernRow5Echo256Actor(r, t37, t210, t111, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2917,7 +2916,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6Echo256Actor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2936,7 +2935,7 @@ func quernHostEcho256Actor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -3023,97 +3022,108 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -3138,58 +3148,45 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -3203,7 +3200,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -3212,7 +3209,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -3237,23 +3234,23 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3271,11 +3268,11 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -3287,7 +3284,7 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3295,43 +3292,43 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -3346,11 +3343,11 @@ func quernRow1Echo256Actor(r *host2.Run, cs []actor.Context, first int, begins, 
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -3395,16 +3392,16 @@ func quernRow4Echo256Actor(r *host2.Run, cells []actor.Cell[Message256, Message2
 }
 
 //go:noinline
-func quernRow5Echo256Actor(r *host2.Run, t36, t213 *Message256, t113 *uint64, sh *actor.Status, outcome uint32) {
+func quernRow5Echo256Actor(r *host2.Run, t37, t210 *Message256, t111 *uint64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:42
 		for i2 := threadX; i2 < 64; i2 += 32 {
-			t36.Words[i2] = t213.Words[i2] + 1
+			t37.Words[i2] = t210.Words[i2] + 1
 		}
 		if threadX == 0 {
-			*t113++
+			*t111++
 		}
 //line alone.go:59
 		if t2 {
@@ -3414,7 +3411,7 @@ func quernRow5Echo256Actor(r *host2.Run, t36, t213 *Message256, t113 *uint64, sh
 }
 
 //go:noinline
-func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3438,39 +3435,39 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -3490,7 +3487,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -3499,110 +3496,121 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -3618,76 +3626,63 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -3727,23 +3722,23 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3761,11 +3756,11 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -3777,7 +3772,7 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3785,43 +3780,43 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -3836,11 +3831,11 @@ func quernRow6Echo256Actor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -3900,6 +3895,7 @@ func quernHostRelayActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -3910,14 +3906,14 @@ func quernHostRelayActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, uint64]](r, 1)
 	var in2 *Ball
 	var out2 *uint64
-	var t213 *Court
-	var t36 *Ball
+	var t210 *Court
+	var t37 *Ball
 	var t46 *uint64
 	var forwards bool
 	var stops bool
 	var last bool
-	t910 := shape.OutAt
-	t107 := shape.OutAt + shape.Out - 3
+	t911 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -3971,7 +3967,7 @@ func quernHostRelayActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1RelayActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1RelayActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -4021,14 +4017,14 @@ func quernHostRelayActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:14
-				t213 = state
-				t36 = in2
+				t210 = state
+				t37 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5RelayActor(r, cs2, first3, t36, t213, t46, sh)
+						quernRow5RelayActor(r, cs2, first3, t37, t210, c2, t46, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4047,7 +4043,7 @@ func quernHostRelayActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6RelayActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t911, t106, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4066,7 +4062,7 @@ func quernHostRelayActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -4153,97 +4149,108 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -4268,58 +4275,45 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -4333,7 +4327,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -4342,7 +4336,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -4367,23 +4361,23 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4401,11 +4395,11 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -4417,7 +4411,7 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4425,43 +4419,43 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -4476,11 +4470,11 @@ func quernRow1RelayActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -4505,10 +4499,10 @@ func quernRow2RelayActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*ac
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -4531,141 +4525,152 @@ func quernRow4RelayActor(r *host2.Run, cells []actor.Cell[Ball, uint64]) {
 }
 
 //go:noinline
-func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ball, t213 *Court, t46 *uint64, sh *actor.Status) {
+func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t37 *Ball, t210 *Court, c2 int, t46 *uint64, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:14
-		t113 := c2
-		var result09 kernel.Action
+		t111 := c3
+		var result08 kernel.Action
 		switch {
 		default:
 //line relay.go:62
 			if threadX != 0 {
-				result09 = 1
+				result08 = 1
 			} else {
-				t114 := t36.Kind
-				if t114 == 0 {
-					if t213.Next.Mailbox == 0 {
-						result09 = 0
+				t113 := t37.Kind
+				if t113 == 0 {
+					if t210.Next.Mailbox == 0 {
+						result08 = 0
 						break
 					}
 //line relay.go:70
-					t214 := t113
+					t211 := t111
 //line relay.go:70
-					t37 := t213.Next
-					t47 := t36
-					var result010 bool
+					t38 := t210.Next
+					t47 := t37
+					var result09 bool
 //line context.go:54
-					if t37.Mailbox == 0 {
-						result010 = false
+					if t38.Mailbox == 0 {
+						result09 = false
 					} else {
-						t115 := t37.Mailbox
-						t215 := t37.Actor
+						t114 := t38.Mailbox
+						t213 := t38.Actor
 //line send.go:28
-						if !(t214.To.Box == t115 && t214.To.Actor == t215) {
+						if !(t211.To.Box == t114 && t211.To.Actor == t213) {
 //line send.go:31
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
+							t115 := int(t114) * 16
+							t214 := (int(t114) + 1) * 16
 //line send.go:31
-							b5 := t214.Post[t116:t216]
-							memory3 := t214.Post
+							b5 := t211.Post[t115:t214]
+							memory2 := t211.Post
 							if b5[13] == 1 {
-								memory3 = t214.Host
+								memory2 = t211.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t39 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t48 := uint32(b5[11])
 //line send.go:36
-							t214.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t214.To.Ring + uint64(t214.To.Slots)*t214.To.Step
-//line send.go:38
-							if end2 > uint64(len(memory3)) || t214.To.Ring > end2 {
+							t57 := uint32(b5[12])
+							ring3 := t39
+							slots4 := t48
+							step2 := t57
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t86 := ring3
+							t97 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t211.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t86:t97], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line context.go:58
-						t38 := t214
+						t310 := t211
 						var ticket3 uint32
 						var room5 uint32
 					block7:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t38.To.Words; ; {
-								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									t117 := t38
-//line send.go:83
-									b7 := t117.To.Words
+//line send.go:58
+							for b6 := t310.To.Words; ; {
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+									t116 := t310
+//line send.go:81
+									b7 := t116.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t117.To.Owner = uint32(loaded18)
+//line send.go:82
+									t116.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t117.To.Owner != t117.To.Actor {
+//line send.go:83
+									if t116.To.Owner != t116.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t117
-										t39 := t117
-//line send.go:88
+										t215 := t116
+										t311 := t116
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t56 := loaded19
-//line send.go:88
+										t58 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t77 := loaded20
-//line send.go:88
-										t217.To.Tail = t56
-//line send.go:88
-										t39.To.Head = t77
-										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
-//line send.go:90
-											t117.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t117.To.Head)
+										t77 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t58
+//line send.go:86
+										t311.To.Head = t77
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t116.To.Head = uint32(head2)
 										}
-										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block7
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t38.To.Tail {
-									t57 := t38
-									t67 := t38
+//line send.go:69
+								if tail2 == t310.To.Tail {
+									t59 := t310
+									t67 := t310
 									t78 := tail2 + 1
-									t85 := owner2
-//line send.go:72
-									t57.To.Tail = t78
-//line send.go:72
-									t67.To.Owner = t85
-									t97 := uint32(tail2)
-									ticket3 = t97
+									t87 := owner2
+//line send.go:70
+									t59.To.Tail = t78
+//line send.go:70
+									t67.To.Owner = t87
+									t98 := uint32(tail2)
+									ticket3 = t98
 									room5 = 0
 									break block7
 								}
-//line send.go:75
-								t38.To.Tail = tail2
+//line send.go:73
+								t310.To.Tail = tail2
 							}
 						}
 //line context.go:58
@@ -4673,115 +4678,101 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ba
 						room8 := room5
 //line context.go:59
 						if room8 != 0 {
-							result010 = false
+							result09 = false
 						} else {
-							t68 := t214.To.Memory
-							t79 := ticket4
-//line send.go:47
-							t118 := t214.To.Ring
-//line send.go:47
-							t218 := t214.To.Step
-//line send.go:47
-							t310 := t214.To.Slots
-							t48 := t79
-//line send.go:51
-							result011 := int(t118 + uint64(t48&(t310-1))*t218)
-//line send.go:47
-							result012 := result011
+							t68 := ticket4
+//line send.go:49
+							t117 := t68 & (t211.To.Slots - 1) * t211.To.Step
+//line send.go:49
+							result010 := t211.To.Ring[t117:]
 //line context.go:62
-							t98 := result012
-							t105 := uint64(ticket4+1) << 32
-							memory4 := t68
-							slot3 := t98
-							tag2 := t105
+							t88 := result010
+							t99 := uint64(ticket4+1) << 32
+							slot3 := t88
+							tag2 := t99
 //line context.go:63
-							t119 := t214
-							t123 := memory4
+							t104 := t211
+							t118 := slot3
+							t123 := tag2
+//line send.go:102
+							h2 := t118[:c2]
+							kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t123)
+							kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
+							kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
+//line context.go:64
 							t133 := slot3
 							t143 := tag2
-//line send.go:103
-							t120 := t133
-							t219 := t133 + 4
-//line send.go:103
-							h2 := t123[t120:t219]
-							kernel.StoreRelaxed(&h2[0], t143|uint64(t119.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t143)
-							kernel.StoreRelaxed(&h2[2], t143|uint64(t119.Words[t119.At+2]))
-							kernel.StoreRelaxed(&h2[3], t143|uint64(t119.Words[t119.At+3]))
+							t152 := t47
 //line context.go:64
-							t152 := memory4
-							t163 := slot3 + 4
-							t172 := tag2
-							t182 := t47
-//line context.go:64
-							kernel.PutWords(t152, t163, t172, t182)
-							t193 := t214
-//line send.go:114
-							if !(t193.Wakes == 0 || t193.To.Kind == 1) {
-//line send.go:119
+							kernel.PutWords(t133, 4, t143, t152)
+							t163 := t211
+//line send.go:113
+							if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t193.To.Words
+								b8 := t163.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t193.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t163.Host[0], 1)
 								}
 							}
 //line context.go:66
-							result010 = true
+							result09 = true
 						}
 					}
 //line relay.go:70
-					if !result010 {
-						result09 = 4
+					if !result09 {
+						result08 = 4
 						break
 					}
 //line relay.go:73
 					now2 := kernel.Clock()
 					now3 := now2
 //line relay.go:74
-					if t213.Last != 0 {
-						t710 := uint32(now3 - t213.Last)
+					if t210.Last != 0 {
+						t79 := uint32(now3 - t210.Last)
 //line relay.go:75
-						result013 := tripBucket(t710)
+						result011 := tripBucket(t79)
 //line relay.go:75
-						t213.Trips[result013]++
+						t210.Trips[result011]++
 					}
-					t213.Last = now3
-					t213.Balls++
-					result09 = 0
+					t210.Last = now3
+					t210.Balls++
+					result08 = 0
 					break
 //line relay.go:80
-				} else if t114 == 1 {
-					t99 := t213
-					t106 := t213
+				} else if t113 == 1 {
+					t910 := t210
+					t105 := t210
 //line relay.go:81
-					t1110 := t36.Next
+					t119 := t37.Next
 //line relay.go:81
-					t99.Next = t1110
+					t910.Next = t119
 //line relay.go:81
-					t106.Last = 0
-				} else if t114 == 2 {
-					t213.Next = actor.Ref[Ball]{}
-				} else if t114 == 3 {
-					*t46 = t213.Balls
-				} else if t114 == 4 {
-					*t46 = uint64(t213.Trips[t36.Number%464])
-				} else if t114 == 5 {
+					t105.Last = 0
+				} else if t113 == 2 {
+					t210.Next = actor.Ref[Ball]{}
+				} else if t113 == 3 {
+					*t46 = t210.Balls
+				} else if t113 == 4 {
+					*t46 = uint64(t210.Trips[t37.Number%464])
+				} else if t113 == 5 {
 					now4 := kernel.Clock()
 //line relay.go:89
 					*t46 = uint64(now4)
-				} else if t114 == 6 {
+				} else if t113 == 6 {
 					now5 := kernel.GlobalTimer()
 //line relay.go:91
 					*t46 = uint64(now5)
 				}
-				result09 = 1
+				result08 = 1
 			}
 		}
 //line quern_gen.go:14
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -4791,7 +4782,7 @@ func quernRow5RelayActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ba
 }
 
 //go:noinline
-func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -4815,39 +4806,39 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t220 := source3
-				var result014 uint32
+				t216 := source3
+				var result012 uint32
 				switch {
 				default:
 //line look.go:33
-					if t220 == 4 {
-						result014 = 0
+					if t216 == 4 {
+						result012 = 0
 						break
 //line look.go:35
-					} else if t220 < 4 {
-						result014 = shape.Slots + t220*shape.SideSlots
+					} else if t216 < 4 {
+						result012 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result014 = shape.Slots + (t220-1)*shape.SideSlots
+					result012 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t58 := source3
-				var result015 uint32
+				t510 := source3
+				var result013 uint32
 //line look.go:43
-				if t58 == 4 {
-					result015 = shape.Slots
+				if t510 == 4 {
+					result013 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t711 := at3
-				t86 := at3 + shape.Out
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t710 := at3
+				t89 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t711:t86]
+				slot4 := t422[t710:t89]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t910:t107]
+				reply2 := words[t911:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -4867,7 +4858,7 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result016 bool
+				var result014 bool
 			block9:
 				switch {
 				default:
@@ -4876,110 +4867,121 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t121 := uint32(to2)
-						t221 := uint32(to2 >> 32)
+						t120 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t121 && t49.To.Actor == t221) {
+						if !(t49.To.Box == t120 && t49.To.Actor == t217) {
 //line send.go:31
-							t124 := int(t121) * 16
-							t223 := (int(t121) + 1) * 16
+							t121 := int(t120) * 16
+							t218 := (int(t120) + 1) * 16
 //line send.go:31
-							b9 := t49.Post[t124:t223]
-							memory5 := t49.Post
+							b9 := t49.Post[t121:t218]
+							memory3 := t49.Post
 							if b9[13] == 1 {
-								memory5 = t49.Host
+								memory3 = t49.Host
 							}
-							loaded24 := host2.Load64(r, &b9[0])
+							t312 := b9[14]
 //line send.go:36
-							loaded25 := host2.Load64(r, &b9[8])
-							loaded26 := host2.Load64(r, &b9[10])
+							t410 := uint32(b9[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t121, Actor: t221, Tail: loaded24, Head: loaded25, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded26)}
-//line send.go:38
-							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(len(memory5)) || t49.To.Ring > end3 {
-//line send.go:39
+							t511 := uint32(b9[12])
+							ring4 := t312
+							slots5 := t410
+							step3 := t511
+//line send.go:37
+							end3 := ring4 + uint64(slots5)*uint64(step3)
+							if end3 > uint64(len(memory3)) || ring4 > end3 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded24 := host2.Load64(r, &b9[0])
+//line send.go:41
+							loaded25 := host2.Load64(r, &b9[8])
+							t810 := ring4
+							t912 := end3
+//line send.go:42
+							loaded26 := host2.Load64(r, &b9[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t120, Actor: t217, Tail: loaded24, Head: uint32(loaded25), Words: b9, Ring: memory3[t810:t912], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded26)}
 						}
 //line alone.go:195
-						t311 := t49
+						t313 := t49
 						var ticket5 uint32
 						var room9 uint32
 					block10:
 						switch {
 						default:
-//line send.go:60
-							for b10 := t311.To.Words; ; {
-								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-									t125 := t311
-//line send.go:83
-									b11 := t125.To.Words
+//line send.go:58
+							for b10 := t313.To.Words; ; {
+								if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
+									t124 := t313
+//line send.go:81
+									b11 := t124.To.Words
 									loaded27 := host2.Load64(r, &b11[10])
-//line send.go:84
-									t125.To.Owner = uint32(loaded27)
+//line send.go:82
+									t124.To.Owner = uint32(loaded27)
 									var room10 uint32
-//line send.go:85
-									if t125.To.Owner != t125.To.Actor {
+//line send.go:83
+									if t124.To.Owner != t124.To.Actor {
 										room10 = 2
 									} else {
-										t224 := t125
-										t312 := t125
-//line send.go:88
+										t219 := t124
+										t314 := t124
+//line send.go:86
 										loaded28 := host2.Load64(r, &b11[0])
-										t59 := loaded28
-//line send.go:88
+										t512 := loaded28
+//line send.go:86
 										loaded29 := host2.Load64(r, &b11[8])
-										t712 := loaded29
-//line send.go:88
-										t224.To.Tail = t59
-//line send.go:88
-										t312.To.Head = t712
-										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots && t125.To.Kind == 1 {
-											loaded30 := host2.Load64(r, &t125.Host[b11[15]+1])
-//line send.go:90
-											t125.To.Head = loaded30
-											kernel.StoreRelaxed(&b11[8], t125.To.Head)
+										t711 := uint32(loaded29)
+//line send.go:86
+										t219.To.Tail = t512
+//line send.go:86
+										t314.To.Head = t711
+										if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots && t124.To.Kind == 1 {
+											loaded30 := host2.Load64(r, &t124.Host[b11[15]+1])
+											head3 := loaded30
+//line send.go:89
+											kernel.StoreRelaxed(&b11[8], head3)
+											t124.To.Head = uint32(head3)
 										}
-										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots {
+										if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots {
 											room10 = 1
 										} else {
 											room10 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room11 := room10
 									if room11 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
 										room9 = room11
 										break block10
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded31 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded31)
-//line send.go:70
-								old3 := kernel.AtomicCompareAndSwap(&b10[0], t311.To.Tail, t311.To.Tail+1)
+//line send.go:68
+								old3 := kernel.AtomicCompareAndSwap(&b10[0], t313.To.Tail, t313.To.Tail+1)
 								tail3 := old3
-//line send.go:71
-								if tail3 == t311.To.Tail {
-									t510 := t311
-									t69 := t311
-									t713 := tail3 + 1
-									t87 := owner3
-//line send.go:72
-									t510.To.Tail = t713
-//line send.go:72
-									t69.To.Owner = t87
-									t911 := uint32(tail3)
-									ticket5 = t911
+//line send.go:69
+								if tail3 == t313.To.Tail {
+									t513 := t313
+									t69 := t313
+									t712 := tail3 + 1
+									t811 := owner3
+//line send.go:70
+									t513.To.Tail = t712
+//line send.go:70
+									t69.To.Owner = t811
+									t913 := uint32(tail3)
+									ticket5 = t913
 									room9 = 0
 									break block10
 								}
-//line send.go:75
-								t311.To.Tail = tail3
+//line send.go:73
+								t313.To.Tail = tail3
 							}
 						}
 //line alone.go:195
@@ -4989,82 +4991,69 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						if room12 == 1 {
 							t610 := int(t50[13])
 //line alone.go:197
-							t714 := int(t50[13]) + len(t532) + 1
+							t713 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t610:t714]
+							saved3 := t49.Post[t610:t713]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result017 := t49.Correlation()
+							result015 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result017
+							saved3[len(t532)] = result015
 							t50[12] = i2 + 1
-							result016 = false
+							result014 = false
 							break block9
 						}
 //line alone.go:205
 						if room12 == 0 {
-							t912 := t49
-							t108 := t532
-							t1111 := ticket6
+							t914 := t49
+							t107 := t532
+							t1110 := ticket6
 //line alone.go:229
-							t126 := t912.To.Memory
-							t225 := t1111
-//line send.go:47
-							t127 := t912.To.Ring
-//line send.go:47
-							t226 := t912.To.Step
-//line send.go:47
-							t313 := t912.To.Slots
-							t410 := t225
-//line send.go:51
-							result018 := int(t127 + uint64(t410&(t313-1))*t226)
-//line send.go:47
-							result019 := result018
+							t125 := t1110
+//line send.go:49
+							t126 := t125 & (t914.To.Slots - 1) * t914.To.Step
+//line send.go:49
+							result016 := t914.To.Ring[t126:]
 //line alone.go:229
-							t411 := result019
-							t511 := uint64(t1111+1) << 32
-							memory6 := t126
-							slot5 := t411
-							tag4 := t511
+							t315 := result016
+							t411 := uint64(t1110+1) << 32
+							slot5 := t315
+							tag4 := t411
 //line alone.go:230
-							t611 := t912
-							t715 := memory6
-							t88 := slot5
-							t913 := tag4
-//line send.go:103
-							t128 := t88
-							t227 := t88 + 4
-//line send.go:103
-							h3 := t715[t128:t227]
-							kernel.StoreRelaxed(&h3[0], t913|uint64(t611.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t913)
-							kernel.StoreRelaxed(&h3[2], t913|uint64(t611.Words[t611.At+2]))
-							kernel.StoreRelaxed(&h3[3], t913|uint64(t611.Words[t611.At+3]))
+							t514 := t914
+							t611 := slot5
+							t714 := tag4
+//line send.go:102
+							h3 := t611[:c2]
+							kernel.StoreRelaxed(&h3[0], t714|uint64(t514.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t714)
+							kernel.StoreRelaxed(&h3[2], t714|uint64(t514.Words[t514.At+2]))
+							kernel.StoreRelaxed(&h3[3], t714|uint64(t514.Words[t514.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t107); w8++ {
+								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t107[w8]))
 							}
-							t109 := t912
-//line send.go:114
-							if !(t109.Wakes == 0 || t109.To.Kind == 1) {
-//line send.go:119
+							t812 := t914
+//line send.go:113
+							if !(t812.Wakes == 0 || t812.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b12 := t109.To.Words
+								b12 := t812.To.Words
 								loaded32 := host2.Load64(r, &b12[9])
 								if loaded32 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t109.Host[b12[15]], 1)
-									kernel.StoreRelaxed(&t109.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t812.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t812.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result016 = true
+					result014 = true
 				}
 //line alone.go:82
-				t552 = result016
+				t552 = result014
 			}
 			whole := t552
 //line alone.go:83
@@ -5104,28 +5093,28 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 								next4 := t60[level2]
 								t612 := level2
-								var result020 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t612 == 4 {
-										result020 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t612 < 4 {
-										result020 = shape.Slots + t612*shape.SideSlots
+										result017 = shape.Slots + t612*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t612-1)*shape.SideSlots
+									result017 = shape.Slots + (t612-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next4+1 {
 //line alone.go:120
-									t914 := level2
-									source4 = t914
+									t915 := level2
+									source4 = t915
 									sides2 = 1
 								}
 							}
@@ -5138,11 +5127,11 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							middle2 := uint32(loaded35>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots6 := uint32(t61[11])
+							if slots6 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded36 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded36 := host2.Load64(r, &t632[next6&(slots6-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -5153,8 +5142,8 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t129 := t622
-							ring2 := t129
+							t127 := t622
+							ring5 := t127
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5162,43 +5151,43 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t134
+								ring5 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result021 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result021 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result021 = shape.Slots + t164*shape.SideSlots
+										result018 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t164-1)*shape.SideSlots
+									result018 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t194 := source4
-								var result022 uint32
+								t193 := source4
+								var result019 uint32
 //line look.go:43
-								if t194 == 4 {
-									result022 = shape.Slots
+								if t193 == 4 {
+									result019 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t228 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t228]
+							slot6 := ring5[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded37 := host2.Load64(r, &slot6[w9])
@@ -5213,11 +5202,11 @@ func quernRow6RelayActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166

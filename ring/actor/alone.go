@@ -226,10 +226,10 @@ func relaySaved(c *Context, cursor, reply []uint32) bool {
 
 // deliver writes a message into the slot of a ticket of the target.
 func deliver(c *Context, words []uint32, ticket uint32) {
-	memory, slot, tag := c.To.Memory, c.slot(ticket), uint64(ticket+1)<<32
-	head(c, memory, slot, tag)
+	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
+	head(c, slot, tag)
 	for w := range words {
-		kernel.StoreRelaxed(&memory[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
+		kernel.StoreRelaxed(&slot[InHeader+w], tag|uint64(words[w]), kernel.SystemScope)
 	}
 	wake(c)
 }

@@ -59,9 +59,9 @@ func Send[M any](_ kernel.Thread, c *Context, to Ref[M], msg *M) bool {
 	if room != roomTaken {
 		return false
 	}
-	memory, slot, tag := c.To.Memory, c.slot(ticket), uint64(ticket+1)<<32
-	head(c, memory, slot, tag)
-	kernel.PutWords(memory, slot+InHeader, tag, msg, kernel.SystemScope)
+	slot, tag := c.slot(ticket), uint64(ticket+1)<<32
+	head(c, slot, tag)
+	kernel.PutWords(slot, InHeader, tag, msg, kernel.SystemScope)
 	wake(c)
 	return true
 }

@@ -50,14 +50,14 @@ const roomAsked = 0x10
 // put writes a message whose words are in shared memory.
 func put(t kernel.Thread, sync func(kernel.Thread), c *Context, post []uint64, words []uint32, box, ticket, wakes uint32) {
 	b := post[int(box)*BoxWords : (int(box)+1)*BoxWords]
-	slot, tag := slotIn(b[BoxRing], b[BoxStep], uint32(b[BoxSlots]), ticket), uint64(ticket+1)<<32
+	slot, tag := int(b[BoxRing]+uint64(ticket&(uint32(b[BoxSlots])-1))*b[BoxStep]), uint64(ticket+1)<<32
 	first := t.ThreadIdx.X == 0
 	memory := post
 	if b[BoxKind] == HostBox {
 		memory = c.Host
 	}
 	if first {
-		head(c, memory, slot, tag)
+		head(c, memory[slot:], tag)
 	}
 	for w := t.ThreadIdx.X; w < len(words); w += t.BlockDim.X {
 		kernel.StoreRelaxed(&memory[slot+InHeader+w], tag|uint64(words[w]), kernel.SystemScope)

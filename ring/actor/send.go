@@ -13,12 +13,12 @@ const (
 // not wait for that before it asks for a ticket.
 type Target struct {
 	Box, Actor uint32 // 0 for none
-	Tail, Head uint64 // as they were last seen
+	Tail       uint64 // as it was last seen
+	Head       uint32 // the same
 
 	// What does not change while loops run.
-	Words, Memory []uint64 // the mailbox, and the memory where its ring is
-	Ring, Step    uint64
-	Slots, Kind   uint32
+	Words, Ring       []uint64 // the mailbox, and its slots
+	Slots, Step, Kind uint32
 
 	Owner uint32 // of the mailbox, when the last ticket was taken
 }
@@ -33,22 +33,20 @@ func (c *Context) aim(box, actor uint32) {
 	if b[BoxKind] == HostBox {
 		memory = c.Host
 	}
-	c.To = Target{Box: box, Actor: actor, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: kernel.LoadRelaxed(&b[BoxHead]),
-		Words: b, Memory: memory, Ring: b[BoxRing], Step: b[BoxStep], Slots: uint32(b[BoxSlots]), Kind: uint32(b[BoxKind]), Owner: uint32(kernel.LoadRelaxed(&b[BoxOwner]))}
-	if end := c.To.Ring + uint64(c.To.Slots)*c.To.Step; end > uint64(len(memory)) || c.To.Ring > end {
+	ring, slots, step := b[BoxRing], uint32(b[BoxSlots]), uint32(b[BoxStep])
+	end := ring + uint64(slots)*uint64(step)
+	if end > uint64(len(memory)) || ring > end {
 		panic("a Ref that names no mailbox")
 	}
+	c.To = Target{Box: box, Actor: actor, Tail: kernel.LoadRelaxed(&b[BoxTail]), Head: uint32(kernel.LoadRelaxed(&b[BoxHead])),
+		Words: b, Ring: memory[ring:end], Slots: slots, Step: step, Kind: uint32(b[BoxKind]), Owner: uint32(kernel.LoadRelaxed(&b[BoxOwner]))}
 }
 
 // slot is where the slot of a ticket of the target begins.
 //
 //quern:unchecked
-func (c *Context) slot(ticket uint32) int {
-	return slotIn(c.To.Ring, c.To.Step, c.To.Slots, ticket)
-}
-
-func slotIn(ring, step uint64, slots, ticket uint32) int {
-	return int(ring + uint64(ticket&(slots-1))*step)
+func (c *Context) slot(ticket uint32) []uint64 {
+	return c.To.Ring[ticket&(c.To.Slots-1)*c.To.Step:]
 }
 
 // reserve takes the next ticket of the target, if a slot is free for it. A mailbox
@@ -58,7 +56,7 @@ func slotIn(ring, step uint64, slots, ticket uint32) int {
 func reserve(c *Context) (ticket, room uint32) {
 	b := c.To.Words
 	for {
-		if c.To.Owner != c.To.Actor || uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+		if c.To.Owner != c.To.Actor || uint32(c.To.Tail)-c.To.Head >= c.To.Slots {
 			if room = survey(c); room != roomTaken {
 				kernel.AtomicAdd(&b[BoxRefused], 1)
 				return 0, room
@@ -85,12 +83,13 @@ func survey(c *Context) (room uint32) {
 	if c.To.Owner != c.To.Actor {
 		return roomClosed
 	}
-	c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), kernel.LoadRelaxed(&b[BoxHead])
-	if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots && c.To.Kind == HostBox {
-		c.To.Head = kernel.LoadRelaxed(&c.Host[b[BoxBell]+1], kernel.SystemScope)
-		kernel.StoreRelaxed(&b[BoxHead], c.To.Head)
+	c.To.Tail, c.To.Head = kernel.LoadRelaxed(&b[BoxTail]), uint32(kernel.LoadRelaxed(&b[BoxHead]))
+	if uint32(c.To.Tail)-c.To.Head >= c.To.Slots && c.To.Kind == HostBox {
+		head := kernel.LoadRelaxed(&c.Host[b[BoxBell]+1], kernel.SystemScope)
+		kernel.StoreRelaxed(&b[BoxHead], head)
+		c.To.Head = uint32(head)
 	}
-	if uint32(c.To.Tail)-uint32(c.To.Head) >= c.To.Slots {
+	if uint32(c.To.Tail)-c.To.Head >= c.To.Slots {
 		return roomFull
 	}
 	return roomTaken
@@ -99,8 +98,8 @@ func survey(c *Context) (room uint32) {
 // head writes the header of a message that the actor sends.
 //
 //quern:unchecked
-func head(c *Context, memory []uint64, slot int, tag uint64) {
-	h := memory[slot : slot+InHeader]
+func head(c *Context, slot []uint64, tag uint64) {
+	h := slot[:InHeader]
 	kernel.StoreRelaxed(&h[Urgency], tag|uint64(c.ID<<priorityBits|defaultPriority), kernel.SystemScope)
 	kernel.StoreRelaxed(&h[Deadline], tag, kernel.SystemScope)
 	kernel.StoreRelaxed(&h[CorrelationLow], tag|uint64(c.Words[c.At+CorrelationLow]), kernel.SystemScope)

@@ -50,7 +50,6 @@ type Status struct {
 	Missing [3]uint32 // slot of the first message that has not arrived
 	Dated   [3]uint32 // 1: some message has a deadline
 	Leave   [3]uint32 // why the first thread wants to leave, 0 if it does not
-	Brief   [3]uint32 // 1: the last messages took little time
 	Asked   [3]uint32 // the host's command
 	Hint    [3]uint32 // the host's count of messages of side levels
 	Higher  [3]uint32 // rank of the highest source above with a message, plus 1
@@ -61,6 +60,7 @@ type Status struct {
 	Outcome  [2]uint32
 
 	Room, Ticket, Late uint32
+	Took               uint32 // cycles that the last messages took
 }
 
 // Serve is the loop of one actor, run by a block: actor number t.BlockIdx.X of
@@ -131,7 +131,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	leave, empty := uint32(0), uint32(0) // of the first thread
 	if first {
 		sh.Finished = [2]uint32{}
-		sh.Missing[0], sh.Dated[0], sh.Leave[0] = untouched, 0, 0
+		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Took = untouched, 0, 0, 0
 		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
 		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope))
 		born = kernel.GlobalTimer()
@@ -166,7 +166,6 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	}
 	// Each thread has one word of a message, or none, and no other work in a look.
 	apart := s.In+Post+2 <= threads
-	word := min(thread, s.In-1) // that it looks at in a glance
 	// Most replies are one store by each thread, of a word of the slot: one that the
 	// handler has written, or one of the header, for which it reads a 0 instead. Threads
 	// that are too many do what the first does.
@@ -180,10 +179,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	}
 	carries := mine >= OutHeader
 	ofReply, ofTook, ofWaited := uint32(0), uint32(0), uint32(0)
-	written := uint32(OutHeader - 1)
-	if carries {
-		written = mine
-	}
+	written := max(mine, OutHeader-1)
 	switch mine {
 	case Outcome:
 		ofReply = uint32(kernel.Reply)
@@ -200,10 +196,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	in, out, mask := mailboxes, answers, uint32(0)
 	hint, sides := uint32(0), true
 	look, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0)
-	nears, busy, patience := uint32(0), uint32(0), int64(settles)
+	nears, busy, patience := uint32(0), uint32(0), int32(settles)
 	served, again := false, false        // by the last look
 	fetched := false                     // the messages of the next look are on their way
-	took, brief := int64(0), false       // cycles that the last messages took, and whether those before took little
+	brief := false                       // the last messages took little time
 	hurries := uint32(0)                 // looks since one at everything
 	need, streak := uint32(1), uint32(0) // looks with a message after which the loop looks for several, and so many so far
 	for leaving == 0 {
@@ -340,10 +336,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					after = 0
 				}
 				if first {
-					sh.Leave[look], sh.Brief[look] = leave, 0
-					if took < briefly {
-						sh.Brief[look] = 1
-					}
+					sh.Leave[look] = leave
 					sh.Missing[after], sh.Dated[after], sh.Leave[after], sh.Asked[after] = untouched, 0, 0, 0
 					sh.Hint[after], sh.Higher[after], sh.Lower[after], sh.Equal[after] = hint, 0, 0, 0
 				}
@@ -367,7 +360,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
 					to = rank(MiddleLevel) + 1
 				}
-				dated, brief = sh.Dated[look] != 0, sh.Brief[look] != 0
+				dated, brief = sh.Dated[look] != 0, sh.Took < briefly
 				why := sh.Leave[look]
 				switch {
 				case sh.Asked[look] != 0:
@@ -450,9 +443,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 		}
 
-		glances, singles, most := uint32(0), uint32(0), max(need, streak+1)-streak
+		glances, most := uint32(0), max(need, streak+1)-streak
+		singles := most // messages that glances may still find
 		if granted != 0 {
-			v, left := glance(t, &in[(next&mask)*s.InStep+word], next+1, granted)
+			v, left := glance(t, &in[(next&mask)*s.InStep+min(thread, s.In-1)], next+1, granted)
 			if glances = left; glances == 0 {
 				nears += granted
 				idle += granted
@@ -464,7 +458,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if thread < s.In {
 				words[thread] = uint32(v)
 			}
-			fresh, singles = 1, 1
+			fresh, singles = 1, most-1
 			sync(t)
 		}
 
@@ -492,8 +486,9 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				until = m + 1
 			}
 			unsettled, result, whole := false, uint32(0), true
-			at, ended := m*s.Stride, begin
+			ended := begin
 			for {
+				at := m * s.Stride
 				c.At = at
 				reply := at + s.OutAt - OutHeader + written
 				outcome := uint32(handle(t, &c, &own[0], &cells[m].In, &cells[m].Out))
@@ -517,29 +512,28 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				ticket := next + 1
 				kernel.StoreRelaxed(&sink[(next&mask)*sinkStep+sinkAt], uint64(ticket&^ofPost)<<32|uint64(v&^ofPost|ticket&ofPost), kernel.SystemScope)
 				next = ticket
-				at += s.Stride
 				if m++; m != until {
 					continue
 				}
-				if glances == 0 || singles == most {
+				if glances == 0 || singles == 0 {
 					break
 				}
-				v64, left := glance(t, &in[(next&mask)*s.InStep+word], next+1, glances)
+				v64, left := glance(t, &in[(next&mask)*s.InStep+min(thread, s.In-1)], next+1, glances)
 				if glances = left; glances == 0 {
 					break
 				}
 				if thread < s.In {
 					words[thread] = uint32(v64)
 				}
-				m, at = 0, 0
-				singles++
+				m = 0
+				singles--
 				sync(t)
 			}
 			if unsettled {
 				calls++
 				cycles, waited := uint32(ended-begin), uint32(begin-arrived)
 				begin = ended
-				reply := at + s.OutAt - OutHeader
+				reply := m*s.Stride + s.OutAt - OutHeader
 				tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
 				if !whole {
 					// Some threads have stopped, perhaps the first: those that are left
@@ -596,14 +590,13 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				break
 			}
 		}
-		took = begin - arrived
 		if source == Post {
 			mailNext = next
 		}
 		if granted != 0 {
 			nears += granted - glances
 			idle, served = 0, true
-			if streak += singles; streak >= need {
+			if streak += most - singles; streak >= need {
 				burst = min(2, s.Batch, mask+1)
 			}
 		}
@@ -618,11 +611,11 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			fetched = false
 		}
 		if source != Post && fresh == 1 && s.Leaves == 0 {
-			for end := kernel.Clock(); kernel.Clock()-end < patience; {
+			for end := kernel.Clock(); int32(kernel.Clock()-end) < patience; {
 			}
 		}
 		if first {
-			empty, since = 0, 0
+			empty, since, sh.Took = 0, 0, uint32(begin-arrived)
 			if busy++; busy == agedAfter {
 				busy = 0
 				if s.Life != 0 && kernel.GlobalTimer()-born >= s.Life {

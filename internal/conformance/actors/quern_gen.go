@@ -43,6 +43,7 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -52,7 +53,7 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostPostActor,
 })
 
@@ -99,6 +100,7 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -109,7 +111,7 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 664,
+	Shared: 648,
 	Host:   quernHostHighestActor,
 })
 
@@ -157,6 +159,7 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -166,7 +169,7 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostEchoActor,
 })
 
@@ -213,6 +216,7 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -224,7 +228,7 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostAccumulateActor,
 })
 
@@ -271,6 +275,7 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -281,7 +286,7 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostFirstOfActor,
 })
 
@@ -328,6 +333,7 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -337,7 +343,7 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 100144,
+	Shared: 100128,
 	Host:   quernHostBulkyActor,
 })
 
@@ -384,6 +390,7 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -393,7 +400,7 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostBounceActor,
 })
 
@@ -440,6 +447,7 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -449,7 +457,7 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostTwiceActor,
 })
 
@@ -496,6 +504,7 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -505,7 +514,7 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostLingerActor,
 })
 
@@ -552,6 +561,7 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -562,7 +572,7 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostScatterActor,
 })
 
@@ -610,6 +620,7 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -619,7 +630,7 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostSumActor,
 })
 
@@ -666,6 +677,7 @@ var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -676,7 +688,7 @@ var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostFlawedActor,
 })
 
@@ -723,6 +735,7 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -733,7 +746,7 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostCollectActor,
 })
 
@@ -780,6 +793,7 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -790,7 +804,7 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostCountActor,
 })
 
@@ -837,6 +851,7 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -846,7 +861,7 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostTurnedActor,
 })
 
@@ -956,6 +971,7 @@ func quernHostPostActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -965,16 +981,16 @@ func quernHostPostActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int32, host]](r, 1)
 	var in2 *int32
 	var out2 *host
-	var t213 *host
-	var t36 *int32
+	var t210 *host
+	var t37 *int32
 	var t46 *host
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1028,7 +1044,7 @@ func quernHostPostActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1PostActor(r, cs, first, begins, borns, post_, host_, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1PostActor(r, cs, first, begins, borns, post_, host_, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -1077,13 +1093,13 @@ func quernHostPostActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t36 = in2
+				t210 = state
+				t37 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5PostActor(r, t213, t36, t46, sh, outcome)
+						quernRow5PostActor(r, t210, t37, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1102,7 +1118,7 @@ func quernHostPostActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6PostActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1121,7 +1137,7 @@ func quernHostPostActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post_, host_ []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post_, host_ []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -1208,97 +1224,108 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -1323,58 +1350,45 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -1388,7 +1402,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -1397,7 +1411,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -1422,23 +1436,23 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -1456,11 +1470,11 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -1472,7 +1486,7 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -1480,43 +1494,43 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1531,11 +1545,11 @@ func quernRow1PostActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -1580,14 +1594,14 @@ func quernRow4PostActor(r *host2.Run, cells []actor.Cell[int32, host]) {
 }
 
 //go:noinline
-func quernRow5PostActor(r *host2.Run, t213 *host, t36 *int32, t46 *host, sh *actor.Status, outcome uint32) {
+func quernRow5PostActor(r *host2.Run, t210 *host, t37 *int32, t46 *host, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:16
 		if threadX == 0 {
-			t213.Messages += *t36
-			t46.Messages = t213.Messages
+			t210.Messages += *t37
+			t46.Messages = t210.Messages
 		}
 //line alone.go:59
 		if t2 {
@@ -1597,7 +1611,7 @@ func quernRow5PostActor(r *host2.Run, t213 *host, t36 *int32, t46 *host, sh *act
 }
 
 //go:noinline
-func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1621,39 +1635,39 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -1673,7 +1687,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -1682,110 +1696,121 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t113 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t111 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
 //line send.go:31
-							t114 := int(t113) * 16
-							t216 := (int(t113) + 1) * 16
+							t113 := int(t111) * 16
+							t214 := (int(t111) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t114:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t113:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t115 := t37
-//line send.go:83
-									b7 := t115.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t114 := t39
+//line send.go:81
+									b7 := t114.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t115.To.Owner = uint32(loaded18)
+//line send.go:82
+									t114.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t115.To.Owner != t115.To.Actor {
+//line send.go:83
+									if t114.To.Owner != t114.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t115
-										t38 := t115
-//line send.go:88
+										t215 := t114
+										t310 := t114
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
-//line send.go:90
-											t115.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t115.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t114.To.Head = uint32(head2)
 										}
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -1801,76 +1826,63 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t116 := ticket4
+							t910 := t49
+							t105 := t532
+							t115 := ticket4
 //line alone.go:229
-							t117 := t99.To.Memory
-							t218 := t116
-//line send.go:47
-							t118 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t118 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t116 := t115
+//line send.go:49
+							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t117:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t116+1) << 32
-							memory4 := t117
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t115+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t119 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t119:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -1910,23 +1922,23 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1944,11 +1956,11 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -1960,7 +1972,7 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1968,43 +1980,43 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -2019,11 +2031,11 @@ func quernRow6PostActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -2083,6 +2095,7 @@ func quernHostHighestActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -2092,21 +2105,21 @@ func quernHostHighestActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Row, Highest]](r, 1)
 	var in2 *Row
 	var out2 *Highest
-	var t113 *int32
-	var t213 *Row
-	var t36 *Highest
+	var t111 *int32
+	var t210 *Row
+	var t37 *Highest
 	best := host2.Shared[[64]Highest](r, 3)
 	var n int
 	last := host2.Shared[Highest](r, 4)
-	var result09 Highest
+	var result08 Highest
 	var found Highest
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last2 bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2160,7 +2173,7 @@ func quernHostHighestActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 64
-				quernRow1HighestActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1HighestActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -2209,13 +2222,13 @@ func quernHostHighestActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5HighestActor(r, best, t213)
+						quernRow5HighestActor(r, best, t210)
 					}
 				}
 //line forms.go:50
@@ -2235,13 +2248,13 @@ func quernHostHighestActor(r *host2.Run) {
 					}
 				}
 //line forms.go:60
-				result09 = *last
+				result08 = *last
 //line forms.go:38
-				found = result09
+				found = result08
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow8HighestActor(r, t113, t36, found, sh, outcome)
+						quernRow8HighestActor(r, t111, t37, found, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2260,7 +2273,7 @@ func quernHostHighestActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last2, command, in, mail, t233, t253, t263)
+					quernRow9HighestActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last2, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2279,7 +2292,7 @@ func quernHostHighestActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:64]
 	beginRow := begins[first:][:64]
 	bornRow := borns[first:][:64]
@@ -2366,97 +2379,108 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -2481,58 +2505,45 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -2546,7 +2557,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -2555,7 +2566,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -2580,23 +2591,23 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2614,11 +2625,11 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -2630,7 +2641,7 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2638,43 +2649,43 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -2689,11 +2700,11 @@ func quernRow1HighestActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -2738,11 +2749,11 @@ func quernRow4HighestActor(r *host2.Run, cells []actor.Cell[Row, Highest]) {
 }
 
 //go:noinline
-func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t213 *Row) {
+func quernRow5HighestActor(r *host2.Run, best *[64]Highest, t210 *Row) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line forms.go:36
-		best[threadX] = Highest{Value: t213.Values[threadX], At: int32(threadX)}
+		best[threadX] = Highest{Value: t210.Values[threadX], At: int32(threadX)}
 	}
 }
 
@@ -2769,14 +2780,14 @@ func quernRow7HighestActor(r *host2.Run, last *Highest, best *[64]Highest) {
 }
 
 //go:noinline
-func quernRow8HighestActor(r *host2.Run, t113 *int32, t36 *Highest, found Highest, sh *actor.Status, outcome uint32) {
+func quernRow8HighestActor(r *host2.Run, t111 *int32, t37 *Highest, found Highest, sh *actor.Status, outcome uint32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line forms.go:39
 		if threadX == 0 {
-			*t113++
-			*t36 = found
+			*t111++
+			*t37 = found
 		}
 //line alone.go:59
 		if t2 {
@@ -2786,7 +2797,7 @@ func quernRow8HighestActor(r *host2.Run, t113 *int32, t36 *Highest, found Highes
 }
 
 //go:noinline
-func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last2 bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -2810,39 +2821,39 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result011 uint32
+				t211 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result011 = 0
+					if t211 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result011 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result010 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result012 uint32
+				t57 := source3
+				var result011 uint32
 //line look.go:43
-				if t56 == 4 {
-					result012 = shape.Slots
+				if t57 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -2862,7 +2873,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -2871,110 +2882,121 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -2990,76 +3012,63 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result015 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result016 := result015
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result014 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result016
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result014
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
@@ -3099,23 +3108,23 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result017 = shape.Slots + t610*shape.SideSlots
+										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t610-1)*shape.SideSlots
+									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3133,11 +3142,11 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -3149,7 +3158,7 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3157,43 +3166,43 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result018 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result018 = shape.Slots + t163*shape.SideSlots
+										result016 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t163-1)*shape.SideSlots
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result017 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -3208,11 +3217,11 @@ func quernRow9HighestActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -3272,6 +3281,7 @@ func quernHostEchoActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -3281,16 +3291,16 @@ func quernHostEchoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Message, Message]](r, 1)
 	var in2 *Message
 	var out2 *Message
-	var t113 *Count
-	var t213 *Message
-	var t36 *Message
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *Count
+	var t210 *Message
+	var t37 *Message
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -3344,7 +3354,7 @@ func quernHostEchoActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1EchoActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1EchoActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -3393,13 +3403,13 @@ func quernHostEchoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5EchoActor(r, t36, t213, t113, sh, outcome)
+						quernRow5EchoActor(r, t37, t210, t111, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3418,7 +3428,7 @@ func quernHostEchoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6EchoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3437,7 +3447,7 @@ func quernHostEchoActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -3524,97 +3534,108 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -3639,58 +3660,45 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -3704,7 +3712,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -3713,7 +3721,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -3738,23 +3746,23 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3772,11 +3780,11 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -3788,7 +3796,7 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3796,43 +3804,43 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -3847,11 +3855,11 @@ func quernRow1EchoActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -3896,17 +3904,17 @@ func quernRow4EchoActor(r *host2.Run, cells []actor.Cell[Message, Message]) {
 }
 
 //go:noinline
-func quernRow5EchoActor(r *host2.Run, t36, t213 *Message, t113 *Count, sh *actor.Status, outcome uint32) {
+func quernRow5EchoActor(r *host2.Run, t37, t210 *Message, t111 *Count, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX < 16 {
-			t36.Words[threadX] = t213.Words[threadX] + 1
+			t37.Words[threadX] = t210.Words[threadX] + 1
 		}
 		if threadX == 0 {
-			t113.Messages++
-			t113.Sum += int64(t213.Words[0])
+			t111.Messages++
+			t111.Sum += int64(t210.Words[0])
 		}
 //line alone.go:59
 		if t2 {
@@ -3916,7 +3924,7 @@ func quernRow5EchoActor(r *host2.Run, t36, t213 *Message, t113 *Count, sh *actor
 }
 
 //go:noinline
-func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3940,39 +3948,39 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -3992,7 +4000,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -4001,110 +4009,121 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -4120,76 +4139,63 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -4229,23 +4235,23 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -4263,11 +4269,11 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -4279,7 +4285,7 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -4287,43 +4293,43 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -4338,11 +4344,11 @@ func quernRow6EchoActor(r *host2.Run, cs []actor.Context, first2 int, begins, bo
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -4402,6 +4408,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -4411,15 +4418,15 @@ func quernHostAccumulateActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Sample, Reply]](r, 1)
 	var in2 *Sample
 	var out2 *Reply
-	var t113 *Total
-	var t213 *Sample
-	var t36 *Reply
-	var t56 Kind
+	var t111 *Total
+	var t210 *Sample
+	var t37 *Reply
+	var t57 Kind
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -4473,7 +4480,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 64
-				quernRow1AccumulateActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1AccumulateActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -4522,28 +4529,28 @@ func quernHostAccumulateActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5AccumulateActor(r, t213)
+						quernRow5AccumulateActor(r, t210)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6AccumulateActor(r, t113, t213, t36)
+						quernRow6AccumulateActor(r, t111, t210, t37)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:81
-				t56 = t213.Kind
+				t57 = t210.Kind
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7AccumulateActor(r, t56, sh)
+						quernRow7AccumulateActor(r, t57, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -4562,7 +4569,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 64
-					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow8AccumulateActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -4581,7 +4588,7 @@ func quernHostAccumulateActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:64]
 	beginRow := begins[first:][:64]
 	bornRow := borns[first:][:64]
@@ -4668,97 +4675,108 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -4783,58 +4801,45 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -4848,7 +4853,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -4857,7 +4862,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -4882,23 +4887,23 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4916,11 +4921,11 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -4932,7 +4937,7 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4940,43 +4945,43 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -4991,11 +4996,11 @@ func quernRow1AccumulateActor(r *host2.Run, cs []actor.Context, first int, begin
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -5040,14 +5045,14 @@ func quernRow4AccumulateActor(r *host2.Run, cells []actor.Cell[Sample, Reply]) {
 }
 
 //go:noinline
-func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
+func quernRow5AccumulateActor(r *host2.Run, t210 *Sample) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:67
-		if t213.Kind == 2 && threadX == 40 || t213.Kind == 3 {
+		if t210.Kind == 2 && threadX == 40 || t210.Kind == 3 {
 			host2.Fail(r, "asked to")
-		} else if t213.Kind == 5 {
-			for t213.Kind == 5 {
+		} else if t210.Kind == 5 {
+			for t210.Kind == 5 {
 				kernel.Fence()
 			}
 		}
@@ -5055,50 +5060,50 @@ func quernRow5AccumulateActor(r *host2.Run, t213 *Sample) {
 }
 
 //go:noinline
-func quernRow6AccumulateActor(r *host2.Run, t113 *Total, t213 *Sample, t36 *Reply) {
+func quernRow6AccumulateActor(r *host2.Run, t111 *Total, t210 *Sample, t37 *Reply) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:75
 		if threadX == 0 {
-			t113.Sum += int64(t213.Value)
-			t113.Count++
-			t114 := t36
-			t214 := t36
+			t111.Sum += int64(t210.Value)
+			t111.Count++
+			t113 := t37
+			t211 := t37
 //line handlers.go:78
-			t37 := t113.Sum
+			t38 := t111.Sum
 //line handlers.go:78
-			t46 := t113.Count
+			t46 := t111.Count
 //line handlers.go:78
-			t114.Sum = t37
+			t113.Sum = t38
 //line handlers.go:78
-			t214.Count = t46
-			t36.Last = [3]uint8{uint8(t213.Value), uint8(t213.Value >> 8), uint8(t213.Kind)}
+			t211.Count = t46
+			t37.Last = [3]uint8{uint8(t210.Value), uint8(t210.Value >> 8), uint8(t210.Kind)}
 		}
 	}
 }
 
 //go:noinline
-func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
+func quernRow7AccumulateActor(r *host2.Run, t57 Kind, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result08 kernel.Action
 		switch {
 		default:
 //line handlers.go:82
-			if t56 == 1 {
-				result09 = 0
+			if t57 == 1 {
+				result08 = 0
 				break
 //line handlers.go:84
-			} else if t56 == 4 {
-				result09 = 3
+			} else if t57 == 4 {
+				result08 = 3
 				break
 			}
 //line handlers.go:87
-			result09 = 1
+			result08 = 1
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -5108,7 +5113,7 @@ func quernRow7AccumulateActor(r *host2.Run, t56 Kind, sh *actor.Status) {
 }
 
 //go:noinline
-func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:64]
 	beginRow := begins[first2:][:64]
 	bornRow := borns[first2:][:64]
@@ -5132,39 +5137,39 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t215 := source3
-				var result010 uint32
+				t213 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t215 == 4 {
-						result010 = 0
+					if t213 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t215 < 4 {
-						result010 = shape.Slots + t215*shape.SideSlots
+					} else if t213 < 4 {
+						result09 = shape.Slots + t213*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t215-1)*shape.SideSlots
+					result09 = shape.Slots + (t213-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t57 := source3
-				var result011 uint32
+				t58 := source3
+				var result010 uint32
 //line look.go:43
-				if t57 == 4 {
-					result011 = shape.Slots
+				if t58 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -5184,7 +5189,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block8:
 				switch {
 				default:
@@ -5193,110 +5198,121 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t216 := uint32(to2 >> 32)
+						t114 := uint32(to2)
+						t214 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t115 && t49.To.Actor == t216) {
+						if !(t49.To.Box == t114 && t49.To.Actor == t214) {
 //line send.go:31
-							t116 := int(t115) * 16
-							t217 := (int(t115) + 1) * 16
+							t115 := int(t114) * 16
+							t215 := (int(t114) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t116:t217]
-							memory3 := t49.Post
+							b5 := t49.Post[t115:t215]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t39 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t115, Actor: t216, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t59 := uint32(b5[12])
+							ring3 := t39
+							slots4 := t47
+							step2 := t59
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t114, Actor: t214, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t38 := t49
+						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block9:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t38.To.Words; ; {
-								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-									t117 := t38
-//line send.go:83
-									b7 := t117.To.Words
+//line send.go:58
+							for b6 := t310.To.Words; ; {
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+									t116 := t310
+//line send.go:81
+									b7 := t116.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t117.To.Owner = uint32(loaded18)
+//line send.go:82
+									t116.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t117.To.Owner != t117.To.Actor {
+//line send.go:83
+									if t116.To.Owner != t116.To.Actor {
 										room6 = 2
 									} else {
-										t218 := t117
-										t39 := t117
-//line send.go:88
+										t216 := t116
+										t311 := t116
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t58 := loaded19
-//line send.go:88
+										t510 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t218.To.Tail = t58
-//line send.go:88
-										t39.To.Head = t78
-										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
-//line send.go:90
-											t117.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t117.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t216.To.Tail = t510
+//line send.go:86
+										t311.To.Head = t78
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t116.To.Head = uint32(head2)
 										}
-										if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block9
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t38.To.Tail {
-									t59 := t38
-									t67 := t38
+//line send.go:69
+								if tail2 == t310.To.Tail {
+									t511 := t310
+									t67 := t310
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t59.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t511.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block9
 								}
-//line send.go:75
-								t38.To.Tail = tail2
+//line send.go:73
+								t310.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -5312,76 +5328,63 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block8
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t118 := ticket4
+							t910 := t49
+							t105 := t532
+							t117 := ticket4
 //line alone.go:229
-							t119 := t99.To.Memory
-							t219 := t118
-//line send.go:47
-							t120 := t99.To.Ring
-//line send.go:47
-							t220 := t99.To.Step
-//line send.go:47
-							t310 := t99.To.Slots
-							t47 := t219
-//line send.go:51
-							result014 := int(t120 + uint64(t47&(t310-1))*t220)
-//line send.go:47
-							result015 := result014
+							t118 := t117
+//line send.go:49
+							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t119:]
 //line alone.go:229
-							t410 := result015
-							t510 := uint64(t118+1) << 32
-							memory4 := t119
-							slot4 := t410
-							tag3 := t510
+							t312 := result013
+							t410 := uint64(t117+1) << 32
+							slot4 := t312
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t121 := t87
-							t221 := t87 + 4
-//line send.go:103
-							h2 := t711[t121:t221]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t512 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -5421,23 +5424,23 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -5455,11 +5458,11 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -5471,7 +5474,7 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5479,43 +5482,43 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t217 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t217:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -5530,11 +5533,11 @@ func quernRow8AccumulateActor(r *host2.Run, cs []actor.Context, first2 int, begi
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -5594,6 +5597,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -5602,15 +5606,15 @@ func quernHostFirstOfActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[[4]int32, int32]](r, 1)
 	var in2 *[4]int32
 	var out2 *int32
-	var t213 *[4]int32
-	var t36 *int32
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t210 *[4]int32
+	var t37 *int32
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -5664,7 +5668,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1FirstOfActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1FirstOfActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -5704,12 +5708,12 @@ func quernHostFirstOfActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t36 = out2
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4FirstOfActor(r, t36, t213, sh, outcome)
+						quernRow4FirstOfActor(r, t37, t210, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5728,7 +5732,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5FirstOfActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -5747,7 +5751,7 @@ func quernHostFirstOfActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -5834,97 +5838,108 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -5949,58 +5964,45 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -6014,7 +6016,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -6023,7 +6025,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -6048,23 +6050,23 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -6082,11 +6084,11 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -6098,7 +6100,7 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -6106,43 +6108,43 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -6157,11 +6159,11 @@ func quernRow1FirstOfActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -6199,13 +6201,13 @@ func quernRow3FirstOfActor(r *host2.Run, cells []actor.Cell[[4]int32, int32]) {
 }
 
 //go:noinline
-func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t213 *[4]int32, sh *actor.Status, outcome uint32) {
+func quernRow4FirstOfActor(r *host2.Run, t37 *int32, t210 *[4]int32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:94
 		if threadX == 0 {
-			*t36 = t213[t213[0]]
+			*t37 = t210[t210[0]]
 		}
 //line alone.go:59
 		if t2 {
@@ -6215,7 +6217,7 @@ func quernRow4FirstOfActor(r *host2.Run, t36 *int32, t213 *[4]int32, sh *actor.S
 }
 
 //go:noinline
-func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -6239,39 +6241,39 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -6291,7 +6293,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -6300,110 +6302,121 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t113 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t111 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
 //line send.go:31
-							t114 := int(t113) * 16
-							t216 := (int(t113) + 1) * 16
+							t113 := int(t111) * 16
+							t214 := (int(t111) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t114:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t113:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t115 := t37
-//line send.go:83
-									b7 := t115.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t114 := t39
+//line send.go:81
+									b7 := t114.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t115.To.Owner = uint32(loaded18)
+//line send.go:82
+									t114.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t115.To.Owner != t115.To.Actor {
+//line send.go:83
+									if t114.To.Owner != t114.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t115
-										t38 := t115
-//line send.go:88
+										t215 := t114
+										t310 := t114
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
-//line send.go:90
-											t115.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t115.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t114.To.Head = uint32(head2)
 										}
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -6419,76 +6432,63 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t116 := ticket4
+							t910 := t49
+							t105 := t532
+							t115 := ticket4
 //line alone.go:229
-							t117 := t99.To.Memory
-							t218 := t116
-//line send.go:47
-							t118 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t118 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t116 := t115
+//line send.go:49
+							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t117:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t116+1) << 32
-							memory4 := t117
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t115+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t119 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t119:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -6528,23 +6528,23 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -6562,11 +6562,11 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -6578,7 +6578,7 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -6586,43 +6586,43 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -6637,11 +6637,11 @@ func quernRow5FirstOfActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -6701,6 +6701,7 @@ func quernHostBulkyActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -6710,17 +6711,17 @@ func quernHostBulkyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[uint32, uint32]](r, 1)
 	var in2 *uint32
 	var out2 *uint32
-	var t113 *uint32
-	var t213 *uint32
-	var t36 *uint32
+	var t111 *uint32
+	var t210 *uint32
+	var t37 *uint32
 	box2 := host2.Shared[[25000]uint32](r, 3)
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -6774,7 +6775,7 @@ func quernHostBulkyActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1BulkyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1BulkyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -6823,19 +6824,19 @@ func quernHostBulkyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5BulkyActor(r, box2, t213)
+						quernRow5BulkyActor(r, box2, t210)
 					}
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow6BulkyActor(r, t113, t36, box2, sh, outcome)
+						quernRow6BulkyActor(r, t111, t37, box2, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -6854,7 +6855,7 @@ func quernHostBulkyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow7BulkyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6873,7 +6874,7 @@ func quernHostBulkyActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -6960,97 +6961,108 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -7075,58 +7087,45 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -7140,7 +7139,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -7149,7 +7148,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -7174,23 +7173,23 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -7208,11 +7207,11 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -7224,7 +7223,7 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -7232,43 +7231,43 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -7283,11 +7282,11 @@ func quernRow1BulkyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -7332,23 +7331,23 @@ func quernRow4BulkyActor(r *host2.Run, cells []actor.Cell[uint32, uint32]) {
 }
 
 //go:noinline
-func quernRow5BulkyActor(r *host2.Run, box2 *[25000]uint32, t213 *uint32) {
+func quernRow5BulkyActor(r *host2.Run, box2 *[25000]uint32, t210 *uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line handlers.go:105
-		box2[threadX] = *t213
+		box2[threadX] = *t210
 	}
 }
 
 //go:noinline
-func quernRow6BulkyActor(r *host2.Run, t113, t36 *uint32, box2 *[25000]uint32, sh *actor.Status, outcome uint32) {
+func quernRow6BulkyActor(r *host2.Run, t111, t37 *uint32, box2 *[25000]uint32, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:107
 		if threadX == 0 {
-			*t113++
-			*t36 = box2[31] + 1
+			*t111++
+			*t37 = box2[31] + 1
 		}
 //line alone.go:59
 		if t2 {
@@ -7358,7 +7357,7 @@ func quernRow6BulkyActor(r *host2.Run, t113, t36 *uint32, box2 *[25000]uint32, s
 }
 
 //go:noinline
-func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -7382,39 +7381,39 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -7434,7 +7433,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -7443,110 +7442,121 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -7562,76 +7572,63 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -7671,23 +7668,23 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -7705,11 +7702,11 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -7721,7 +7718,7 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -7729,43 +7726,43 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -7780,11 +7777,11 @@ func quernRow7BulkyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -7844,6 +7841,7 @@ func quernHostBounceActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -7853,13 +7851,13 @@ func quernHostBounceActor(r *host2.Run) {
 	var state *Match
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
-	var t213 *Match
-	var t36 *Ball
+	var t210 *Match
+	var t37 *Ball
 	var forwards bool
 	var stops bool
 	var last bool
-	t99 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t910 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -7913,7 +7911,7 @@ func quernHostBounceActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1BounceActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1BounceActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -7954,13 +7952,13 @@ func quernHostBounceActor(r *host2.Run) {
 //line alone.go:58
 				in2 = &cells[0].In
 //line quern_gen.go:13
-				t213 = state
-				t36 = in2
+				t210 = state
+				t37 = in2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4BounceActor(r, cs2, first3, cells, t213, t36, sh)
+						quernRow4BounceActor(r, cs2, first3, cells, t210, t37, c2, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -7979,7 +7977,7 @@ func quernHostBounceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5BounceActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t910, t105, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -7998,7 +7996,7 @@ func quernHostBounceActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -8085,97 +8083,108 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -8200,58 +8209,45 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -8265,7 +8261,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -8274,7 +8270,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -8299,23 +8295,23 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -8333,11 +8329,11 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -8349,7 +8345,7 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -8357,43 +8353,43 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -8408,11 +8404,11 @@ func quernRow1BounceActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -8437,10 +8433,10 @@ func quernRow2BounceActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*a
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -8454,146 +8450,157 @@ func quernRow3BounceActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t213 *Match, t36 *Ball, sh *actor.Status) {
+func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells []actor.Cell[Ball, Ball], t210 *Match, t37 *Ball, c2 int, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 		t2 := threadX == 0
 //line alone.go:58
 		_ = cells[0].Out
 //line quern_gen.go:13
-		t113 := c2
-		var result09 kernel.Action
+		t111 := c3
+		var result08 kernel.Action
 //line handlers.go:132
 		if threadX > 0 {
-			result09 = 0
+			result08 = 0
 		} else {
-			t213.Turns++
-			t114 := t113
+			t210.Turns++
+			t113 := t111
 //line handlers.go:136
-			result010 := actor.Self[Ball](t114)
+			result09 := actor.Self[Ball](t113)
 //line handlers.go:136
-			next4 := Ball{Back: result010, Left: t36.Left - 1, Count: t36.Count + 1, Sum: t36.Sum + uint64(t36.Left)}
-			to2 := t36.Back
-			if t36.Left == 0 {
-				t37 := t213.Result
+			next4 := Ball{Back: result09, Left: t37.Left - 1, Count: t37.Count + 1, Sum: t37.Sum + uint64(t37.Left)}
+			to2 := t37.Back
+			if t37.Left == 0 {
+				t38 := t210.Result
 				next4.Left = 0
-				to2 = t37
+				to2 = t38
 			}
 //line handlers.go:141
-			t46 := t113
-			t56 := to2
+			t46 := t111
+			t57 := to2
 			t67 := &next4
-			var result011 bool
+			var result010 bool
 //line context.go:54
-			if t56.Mailbox == 0 {
-				result011 = false
+			if t57.Mailbox == 0 {
+				result010 = false
 			} else {
-				t115 := t56.Mailbox
-				t214 := t56.Actor
+				t114 := t57.Mailbox
+				t211 := t57.Actor
 //line send.go:28
-				if !(t46.To.Box == t115 && t46.To.Actor == t214) {
+				if !(t46.To.Box == t114 && t46.To.Actor == t211) {
 //line send.go:31
-					t116 := int(t115) * 16
-					t215 := (int(t115) + 1) * 16
+					t115 := int(t114) * 16
+					t213 := (int(t114) + 1) * 16
 //line send.go:31
-					b5 := t46.Post[t116:t215]
-					memory3 := t46.Post
+					b5 := t46.Post[t115:t213]
+					memory2 := t46.Post
 					if b5[13] == 1 {
-						memory3 = t46.Host
+						memory2 = t46.Host
 					}
-					loaded15 := host2.Load64(r, &b5[0])
+					t39 := b5[14]
 //line send.go:36
-					loaded16 := host2.Load64(r, &b5[8])
-					loaded17 := host2.Load64(r, &b5[10])
+					t47 := uint32(b5[11])
 //line send.go:36
-					t46.To = actor.Target{Box: t115, Actor: t214, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-					end2 := t46.To.Ring + uint64(t46.To.Slots)*t46.To.Step
-//line send.go:38
-					if end2 > uint64(len(memory3)) || t46.To.Ring > end2 {
+					t58 := uint32(b5[12])
+					ring3 := t39
+					slots4 := t47
+					step2 := t58
+//line send.go:37
+					end2 := ring3 + uint64(slots4)*uint64(step2)
+					if end2 > uint64(len(memory2)) || ring3 > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
+					loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+					loaded16 := host2.Load64(r, &b5[8])
+					t86 := ring3
+					t97 := end2
+//line send.go:42
+					loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+					t46.To = actor.Target{Box: t114, Actor: t211, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t86:t97], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 				}
 //line context.go:58
-				t38 := t46
+				t310 := t46
 				var ticket3 uint32
 				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:60
-					for b6 := t38.To.Words; ; {
-						if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-							t117 := t38
-//line send.go:83
-							b7 := t117.To.Words
+//line send.go:58
+					for b6 := t310.To.Words; ; {
+						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+							t116 := t310
+//line send.go:81
+							b7 := t116.To.Words
 							loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-							t117.To.Owner = uint32(loaded18)
+//line send.go:82
+							t116.To.Owner = uint32(loaded18)
 							var room6 uint32
-//line send.go:85
-							if t117.To.Owner != t117.To.Actor {
+//line send.go:83
+							if t116.To.Owner != t116.To.Actor {
 								room6 = 2
 							} else {
-								t216 := t117
-								t39 := t117
-//line send.go:88
+								t214 := t116
+								t311 := t116
+//line send.go:86
 								loaded19 := host2.Load64(r, &b7[0])
-								t57 := loaded19
-//line send.go:88
+								t59 := loaded19
+//line send.go:86
 								loaded20 := host2.Load64(r, &b7[8])
-								t77 := loaded20
-//line send.go:88
-								t216.To.Tail = t57
-//line send.go:88
-								t39.To.Head = t77
-								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
-									loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
-//line send.go:90
-									t117.To.Head = loaded21
-									kernel.StoreRelaxed(&b7[8], t117.To.Head)
+								t77 := uint32(loaded20)
+//line send.go:86
+								t214.To.Tail = t59
+//line send.go:86
+								t311.To.Head = t77
+								if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+									loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+									head2 := loaded21
+//line send.go:89
+									kernel.StoreRelaxed(&b7[8], head2)
+									t116.To.Head = uint32(head2)
 								}
-								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+								if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
 									room6 = 1
 								} else {
 									room6 = 0
 								}
 							}
-//line send.go:62
+//line send.go:60
 							room7 := room6
 							if room7 != 0 {
-//line send.go:63
+//line send.go:61
 								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
 								room5 = room7
 								break block6
 							}
 						}
-//line send.go:67
+//line send.go:65
 						loaded22 := host2.Load64(r, &b6[10])
 						owner2 := uint32(loaded22)
-//line send.go:70
-						old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
+//line send.go:68
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 						tail2 := old2
-//line send.go:71
-						if tail2 == t38.To.Tail {
-							t58 := t38
-							t68 := t38
+//line send.go:69
+						if tail2 == t310.To.Tail {
+							t510 := t310
+							t68 := t310
 							t78 := tail2 + 1
-							t85 := owner2
-//line send.go:72
-							t58.To.Tail = t78
-//line send.go:72
-							t68.To.Owner = t85
-							t97 := uint32(tail2)
-							ticket3 = t97
+							t87 := owner2
+//line send.go:70
+							t510.To.Tail = t78
+//line send.go:70
+							t68.To.Owner = t87
+							t98 := uint32(tail2)
+							ticket3 = t98
 							room5 = 0
 							break block6
 						}
-//line send.go:75
-						t38.To.Tail = tail2
+//line send.go:73
+						t310.To.Tail = tail2
 					}
 				}
 //line context.go:58
@@ -8601,74 +8608,60 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 				room8 := room5
 //line context.go:59
 				if room8 != 0 {
-					result011 = false
+					result010 = false
 				} else {
-					t69 := t46.To.Memory
-					t79 := ticket4
-//line send.go:47
-					t118 := t46.To.Ring
-//line send.go:47
-					t217 := t46.To.Step
-//line send.go:47
-					t310 := t46.To.Slots
-					t47 := t79
-//line send.go:51
-					result012 := int(t118 + uint64(t47&(t310-1))*t217)
-//line send.go:47
-					result013 := result012
+					t69 := ticket4
+//line send.go:49
+					t117 := t69 & (t46.To.Slots - 1) * t46.To.Step
+//line send.go:49
+					result011 := t46.To.Ring[t117:]
 //line context.go:62
-					t98 := result013
-					t105 := uint64(ticket4+1) << 32
-					memory4 := t69
-					slot3 := t98
-					tag2 := t105
+					t88 := result011
+					t99 := uint64(ticket4+1) << 32
+					slot3 := t88
+					tag2 := t99
 //line context.go:63
-					t119 := t46
-					t123 := memory4
+					t104 := t46
+					t118 := slot3
+					t123 := tag2
+//line send.go:102
+					h2 := t118[:c2]
+					kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t123)
+					kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
+					kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
+//line context.go:64
 					t133 := slot3
 					t143 := tag2
-//line send.go:103
-					t120 := t133
-					t218 := t133 + 4
-//line send.go:103
-					h2 := t123[t120:t218]
-					kernel.StoreRelaxed(&h2[0], t143|uint64(t119.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t143)
-					kernel.StoreRelaxed(&h2[2], t143|uint64(t119.Words[t119.At+2]))
-					kernel.StoreRelaxed(&h2[3], t143|uint64(t119.Words[t119.At+3]))
+					t152 := t67
 //line context.go:64
-					t152 := memory4
-					t163 := slot3 + 4
-					t172 := tag2
-					t182 := t67
-//line context.go:64
-					kernel.PutWords(t152, t163, t172, t182)
-					t193 := t46
-//line send.go:114
-					if !(t193.Wakes == 0 || t193.To.Kind == 1) {
-//line send.go:119
+					kernel.PutWords(t133, 4, t143, t152)
+					t163 := t46
+//line send.go:113
+					if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line send.go:118
 						kernel.Fence()
-						b8 := t193.To.Words
+						b8 := t163.To.Words
 						loaded23 := host2.Load64(r, &b8[9])
 						if loaded23 != 0 {
-//line send.go:122
-							kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
-							kernel.StoreRelaxed(&t193.Host[0], 1)
+//line send.go:121
+							kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
+							kernel.StoreRelaxed(&t163.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result011 = true
+					result010 = true
 				}
 			}
 //line handlers.go:141
-			if !result011 {
-				result09 = 4
+			if !result010 {
+				result08 = 4
 			} else {
-				result09 = 0
+				result08 = 0
 			}
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -8678,7 +8671,7 @@ func quernRow4BounceActor(r *host2.Run, cs2 []*actor.Context, first3 int, cells 
 }
 
 //go:noinline
-func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -8702,39 +8695,39 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t219 := source3
-				var result014 uint32
+				t215 := source3
+				var result012 uint32
 				switch {
 				default:
 //line look.go:33
-					if t219 == 4 {
-						result014 = 0
+					if t215 == 4 {
+						result012 = 0
 						break
 //line look.go:35
-					} else if t219 < 4 {
-						result014 = shape.Slots + t219*shape.SideSlots
+					} else if t215 < 4 {
+						result012 = shape.Slots + t215*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result014 = shape.Slots + (t219-1)*shape.SideSlots
+					result012 = shape.Slots + (t215-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t59 := source3
-				var result015 uint32
+				t511 := source3
+				var result013 uint32
 //line look.go:43
-				if t59 == 4 {
-					result015 = shape.Slots
+				if t511 == 4 {
+					result013 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t710 := at3
-				t86 := at3 + shape.Out
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t79 := at3
+				t89 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t710:t86]
+				slot4 := t422[t79:t89]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t99:t106]
+				reply2 := words[t910:t105]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -8754,7 +8747,7 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result016 bool
+				var result014 bool
 			block8:
 				switch {
 				default:
@@ -8763,110 +8756,121 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to3 := t49.Post[list2+1+int(i2)]
-						t121 := uint32(to3)
-						t220 := uint32(to3 >> 32)
+						t119 := uint32(to3)
+						t216 := uint32(to3 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t121 && t49.To.Actor == t220) {
+						if !(t49.To.Box == t119 && t49.To.Actor == t216) {
 //line send.go:31
-							t124 := int(t121) * 16
-							t221 := (int(t121) + 1) * 16
+							t120 := int(t119) * 16
+							t217 := (int(t119) + 1) * 16
 //line send.go:31
-							b9 := t49.Post[t124:t221]
-							memory5 := t49.Post
+							b9 := t49.Post[t120:t217]
+							memory3 := t49.Post
 							if b9[13] == 1 {
-								memory5 = t49.Host
+								memory3 = t49.Host
 							}
-							loaded24 := host2.Load64(r, &b9[0])
+							t312 := b9[14]
 //line send.go:36
-							loaded25 := host2.Load64(r, &b9[8])
-							loaded26 := host2.Load64(r, &b9[10])
+							t410 := uint32(b9[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t121, Actor: t220, Tail: loaded24, Head: loaded25, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded26)}
-//line send.go:38
-							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(len(memory5)) || t49.To.Ring > end3 {
-//line send.go:39
+							t512 := uint32(b9[12])
+							ring4 := t312
+							slots5 := t410
+							step3 := t512
+//line send.go:37
+							end3 := ring4 + uint64(slots5)*uint64(step3)
+							if end3 > uint64(len(memory3)) || ring4 > end3 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded24 := host2.Load64(r, &b9[0])
+//line send.go:41
+							loaded25 := host2.Load64(r, &b9[8])
+							t810 := ring4
+							t911 := end3
+//line send.go:42
+							loaded26 := host2.Load64(r, &b9[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t119, Actor: t216, Tail: loaded24, Head: uint32(loaded25), Words: b9, Ring: memory3[t810:t911], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded26)}
 						}
 //line alone.go:195
-						t311 := t49
+						t313 := t49
 						var ticket5 uint32
 						var room9 uint32
 					block9:
 						switch {
 						default:
-//line send.go:60
-							for b10 := t311.To.Words; ; {
-								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-									t125 := t311
-//line send.go:83
-									b11 := t125.To.Words
+//line send.go:58
+							for b10 := t313.To.Words; ; {
+								if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
+									t121 := t313
+//line send.go:81
+									b11 := t121.To.Words
 									loaded27 := host2.Load64(r, &b11[10])
-//line send.go:84
-									t125.To.Owner = uint32(loaded27)
+//line send.go:82
+									t121.To.Owner = uint32(loaded27)
 									var room10 uint32
-//line send.go:85
-									if t125.To.Owner != t125.To.Actor {
+//line send.go:83
+									if t121.To.Owner != t121.To.Actor {
 										room10 = 2
 									} else {
-										t223 := t125
-										t312 := t125
-//line send.go:88
+										t218 := t121
+										t314 := t121
+//line send.go:86
 										loaded28 := host2.Load64(r, &b11[0])
-										t510 := loaded28
-//line send.go:88
+										t513 := loaded28
+//line send.go:86
 										loaded29 := host2.Load64(r, &b11[8])
-										t711 := loaded29
-//line send.go:88
-										t223.To.Tail = t510
-//line send.go:88
-										t312.To.Head = t711
-										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots && t125.To.Kind == 1 {
-											loaded30 := host2.Load64(r, &t125.Host[b11[15]+1])
-//line send.go:90
-											t125.To.Head = loaded30
-											kernel.StoreRelaxed(&b11[8], t125.To.Head)
+										t710 := uint32(loaded29)
+//line send.go:86
+										t218.To.Tail = t513
+//line send.go:86
+										t314.To.Head = t710
+										if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots && t121.To.Kind == 1 {
+											loaded30 := host2.Load64(r, &t121.Host[b11[15]+1])
+											head3 := loaded30
+//line send.go:89
+											kernel.StoreRelaxed(&b11[8], head3)
+											t121.To.Head = uint32(head3)
 										}
-										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots {
+										if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots {
 											room10 = 1
 										} else {
 											room10 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room11 := room10
 									if room11 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
 										room9 = room11
 										break block9
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded31 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded31)
-//line send.go:70
-								old3 := kernel.AtomicCompareAndSwap(&b10[0], t311.To.Tail, t311.To.Tail+1)
+//line send.go:68
+								old3 := kernel.AtomicCompareAndSwap(&b10[0], t313.To.Tail, t313.To.Tail+1)
 								tail3 := old3
-//line send.go:71
-								if tail3 == t311.To.Tail {
-									t511 := t311
-									t610 := t311
-									t712 := tail3 + 1
-									t87 := owner3
-//line send.go:72
-									t511.To.Tail = t712
-//line send.go:72
-									t610.To.Owner = t87
-									t910 := uint32(tail3)
-									ticket5 = t910
+//line send.go:69
+								if tail3 == t313.To.Tail {
+									t514 := t313
+									t610 := t313
+									t711 := tail3 + 1
+									t811 := owner3
+//line send.go:70
+									t514.To.Tail = t711
+//line send.go:70
+									t610.To.Owner = t811
+									t912 := uint32(tail3)
+									ticket5 = t912
 									room9 = 0
 									break block9
 								}
-//line send.go:75
-								t311.To.Tail = tail3
+//line send.go:73
+								t313.To.Tail = tail3
 							}
 						}
 //line alone.go:195
@@ -8876,82 +8880,69 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						if room12 == 1 {
 							t611 := int(t50[13])
 //line alone.go:197
-							t713 := int(t50[13]) + len(t532) + 1
+							t712 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t611:t713]
+							saved3 := t49.Post[t611:t712]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result017 := t49.Correlation()
+							result015 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result017
+							saved3[len(t532)] = result015
 							t50[12] = i2 + 1
-							result016 = false
+							result014 = false
 							break block8
 						}
 //line alone.go:205
 						if room12 == 0 {
-							t911 := t49
-							t107 := t532
+							t913 := t49
+							t106 := t532
 							t1110 := ticket6
 //line alone.go:229
-							t126 := t911.To.Memory
-							t224 := t1110
-//line send.go:47
-							t127 := t911.To.Ring
-//line send.go:47
-							t225 := t911.To.Step
-//line send.go:47
-							t313 := t911.To.Slots
-							t410 := t224
-//line send.go:51
-							result018 := int(t127 + uint64(t410&(t313-1))*t225)
-//line send.go:47
-							result019 := result018
+							t124 := t1110
+//line send.go:49
+							t125 := t124 & (t913.To.Slots - 1) * t913.To.Step
+//line send.go:49
+							result016 := t913.To.Ring[t125:]
 //line alone.go:229
-							t411 := result019
-							t512 := uint64(t1110+1) << 32
-							memory6 := t126
-							slot5 := t411
-							tag4 := t512
+							t315 := result016
+							t411 := uint64(t1110+1) << 32
+							slot5 := t315
+							tag4 := t411
 //line alone.go:230
-							t612 := t911
-							t714 := memory6
-							t88 := slot5
-							t912 := tag4
-//line send.go:103
-							t128 := t88
-							t226 := t88 + 4
-//line send.go:103
-							h3 := t714[t128:t226]
-							kernel.StoreRelaxed(&h3[0], t912|uint64(t612.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t912)
-							kernel.StoreRelaxed(&h3[2], t912|uint64(t612.Words[t612.At+2]))
-							kernel.StoreRelaxed(&h3[3], t912|uint64(t612.Words[t612.At+3]))
+							t515 := t913
+							t612 := slot5
+							t713 := tag4
+//line send.go:102
+							h3 := t612[:c2]
+							kernel.StoreRelaxed(&h3[0], t713|uint64(t515.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t713)
+							kernel.StoreRelaxed(&h3[2], t713|uint64(t515.Words[t515.At+2]))
+							kernel.StoreRelaxed(&h3[3], t713|uint64(t515.Words[t515.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t107); w8++ {
-								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t107[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t106[w8]))
 							}
-							t108 := t911
-//line send.go:114
-							if !(t108.Wakes == 0 || t108.To.Kind == 1) {
-//line send.go:119
+							t812 := t913
+//line send.go:113
+							if !(t812.Wakes == 0 || t812.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b12 := t108.To.Words
+								b12 := t812.To.Words
 								loaded32 := host2.Load64(r, &b12[9])
 								if loaded32 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t108.Host[b12[15]], 1)
-									kernel.StoreRelaxed(&t108.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t812.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t812.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result016 = true
+					result014 = true
 				}
 //line alone.go:82
-				t552 = result016
+				t552 = result014
 			}
 			whole := t552
 //line alone.go:83
@@ -8991,28 +8982,28 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								}
 								next5 := t60[level2]
 								t613 := level2
-								var result020 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t613 == 4 {
-										result020 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t613 < 4 {
-										result020 = shape.Slots + t613*shape.SideSlots
+										result017 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t613-1)*shape.SideSlots
+									result017 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded34 := host2.Load64(r, &t622[at4])
 								if uint32(loaded34>>32) == next5+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -9025,11 +9016,11 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							middle2 := uint32(loaded35>>32) == next6+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots6 := uint32(t61[11])
+							if slots6 != 0 {
 //line alone.go:130
 								next7 := uint32(t61[8])
-								loaded36 := host2.Load64(r, &t632[next7&(slots3-1)*shape.InStep])
+								loaded36 := host2.Load64(r, &t632[next7&(slots6-1)*shape.InStep])
 								posted2 = uint32(loaded36>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -9040,8 +9031,8 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t129 := t622
-							ring2 := t129
+							t126 := t622
+							ring5 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -9049,43 +9040,43 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t134
+								ring5 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result021 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result021 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result021 = shape.Slots + t164*shape.SideSlots
+										result018 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t164-1)*shape.SideSlots
+									result018 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t194 := source4
-								var result022 uint32
+								t193 := source4
+								var result019 uint32
 //line look.go:43
-								if t194 == 4 {
-									result022 = shape.Slots
+								if t193 == 4 {
+									result019 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
-							t2110 := at5
-							t227 := at5 + shape.In
+							t219 := at5
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t227]
+							slot6 := ring5[t219:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded37 := host2.Load64(r, &slot6[w9])
@@ -9100,11 +9091,11 @@ func quernRow5BounceActor(r *host2.Run, cs []actor.Context, first4 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -9164,6 +9155,7 @@ func quernHostTwiceActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -9173,16 +9165,16 @@ func quernHostTwiceActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t113 *int64
-	var t213 *int64
-	var t36 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *int64
+	var t210 *int64
+	var t37 *int64
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -9236,7 +9228,7 @@ func quernHostTwiceActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TwiceActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1TwiceActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -9285,13 +9277,13 @@ func quernHostTwiceActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TwiceActor(r, t36, t213, t113, sh, outcome)
+						quernRow5TwiceActor(r, t37, t210, t111, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -9310,7 +9302,7 @@ func quernHostTwiceActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TwiceActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -9329,7 +9321,7 @@ func quernHostTwiceActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -9416,97 +9408,108 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -9531,58 +9534,45 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -9596,7 +9586,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -9605,7 +9595,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -9630,23 +9620,23 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -9664,11 +9654,11 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -9680,7 +9670,7 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -9688,43 +9678,43 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -9739,11 +9729,11 @@ func quernRow1TwiceActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -9788,14 +9778,14 @@ func quernRow4TwiceActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5TwiceActor(r *host2.Run, t36, t213, t113 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5TwiceActor(r *host2.Run, t37, t210, t111 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:151
 		if threadX == 0 {
-			*t36 = 2 * *t213
-			*t113 += *t213
+			*t37 = 2 * *t210
+			*t111 += *t210
 		}
 //line alone.go:59
 		if t2 {
@@ -9805,7 +9795,7 @@ func quernRow5TwiceActor(r *host2.Run, t36, t213, t113 *int64, sh *actor.Status,
 }
 
 //go:noinline
-func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -9829,39 +9819,39 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -9881,7 +9871,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -9890,110 +9880,121 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -10009,76 +10010,63 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -10118,23 +10106,23 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -10152,11 +10140,11 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -10168,7 +10156,7 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -10176,43 +10164,43 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -10227,11 +10215,11 @@ func quernRow6TwiceActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -10291,6 +10279,7 @@ func quernHostLingerActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -10300,16 +10289,16 @@ func quernHostLingerActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t113 *int64
-	var t213 *int64
-	var t36 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *int64
+	var t210 *int64
+	var t37 *int64
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -10363,7 +10352,7 @@ func quernHostLingerActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1LingerActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1LingerActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -10412,13 +10401,13 @@ func quernHostLingerActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5LingerActor(r, t213, t113, t36, sh, outcome)
+						quernRow5LingerActor(r, t210, t111, t37, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -10437,7 +10426,7 @@ func quernHostLingerActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6LingerActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -10456,7 +10445,7 @@ func quernHostLingerActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -10543,97 +10532,108 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -10658,58 +10658,45 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -10723,7 +10710,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -10732,7 +10719,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -10757,23 +10744,23 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -10791,11 +10778,11 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -10807,7 +10794,7 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -10815,43 +10802,43 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -10866,11 +10853,11 @@ func quernRow1LingerActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -10915,7 +10902,7 @@ func quernRow4LingerActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5LingerActor(r *host2.Run, t213, t113, t36 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5LingerActor(r *host2.Run, t210, t111, t37 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -10923,7 +10910,7 @@ func quernRow5LingerActor(r *host2.Run, t213, t113, t36 *int64, sh *actor.Status
 		if threadX == 0 {
 			now2 := kernel.GlobalTimer()
 //line handlers.go:163
-			until := now2 + *t213
+			until := now2 + *t210
 			var now3 int64
 			for {
 //line handlers.go:163
@@ -10933,8 +10920,8 @@ func quernRow5LingerActor(r *host2.Run, t213, t113, t36 *int64, sh *actor.Status
 				}
 			}
 //line handlers.go:165
-			*t113++
-			*t36 = *t113
+			*t111++
+			*t37 = *t111
 		}
 //line alone.go:59
 		if t2 {
@@ -10944,7 +10931,7 @@ func quernRow5LingerActor(r *host2.Run, t213, t113, t36 *int64, sh *actor.Status
 }
 
 //go:noinline
-func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -10968,39 +10955,39 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -11020,7 +11007,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -11029,110 +11016,121 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -11148,76 +11146,63 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -11257,23 +11242,23 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -11291,11 +11276,11 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -11307,7 +11292,7 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -11315,43 +11300,43 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -11366,11 +11351,11 @@ func quernRow6LingerActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -11430,6 +11415,7 @@ func quernHostScatterActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -11440,21 +11426,21 @@ func quernHostScatterActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Burst, int32]](r, 1)
 	var in2 *Burst
 	var out2 *int32
-	var t213 *[32]int32
-	var t36 *Burst
+	var t210 *[32]int32
+	var t37 *Burst
 	var t46 *int32
 	endeds := host2.Scratch[bool](r, 4, r.BlockDim.Count())
 	givens := host2.Scratch[bool](r, 7, r.BlockDim.Count())
 	alls := host2.Scratch[bool](r, 5, r.BlockDim.Count())
-	var result013 kernel.Action
+	var result011 kernel.Action
 	anys := host2.Scratch[bool](r, 6, r.BlockDim.Count())
 	var result2 kernel.Action
 	var outcome uint32
 	var forwards bool
 	var stops bool
 	var last bool
-	t99 := shape.OutAt
-	t106 := shape.OutAt + shape.Out - 3
+	t910 := shape.OutAt
+	t105 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -11508,7 +11494,7 @@ func quernHostScatterActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1ScatterActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1ScatterActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -11558,35 +11544,35 @@ func quernHostScatterActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t36 = in2
+				t210 = state
+				t37 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t213, t36)
+						quernRow5ScatterActor(r, cs2, first3, endeds, givens, t210, t37, c2)
 					}
 				}
 //line handlers.go:193
 				host2.All(alls, givens)
 				if !alls[0] {
 //line handlers.go:194
-					result013 = 4
+					result011 = 4
 				} else {
 					host2.Any(anys, endeds)
 //line handlers.go:204
-					result013 = 1
+					result011 = 1
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first4 := (threadZ*1 + threadY) * 32
-							quernRow6ScatterActor(r, anys, first4, t213, t46, t36)
+							quernRow6ScatterActor(r, anys, first4, t210, t46, t37)
 						}
 					}
 				}
 //line quern_gen.go:13
-				result2 = result013
+				result2 = result011
 //line alone.go:58
 				outcome = uint32(result2)
 				for threadZ := range 1 {
@@ -11611,7 +11597,7 @@ func quernHostScatterActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first5 := (threadZ*1 + threadY) * 32
-					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t99, t106, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow8ScatterActor(r, cs, first5, begins, borns, source2, box, sh, out, result, &shape, words, t910, t105, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -11630,7 +11616,7 @@ func quernHostScatterActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -11717,97 +11703,108 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -11832,58 +11829,45 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -11897,7 +11881,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -11906,7 +11890,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -11931,23 +11915,23 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -11965,11 +11949,11 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -11981,7 +11965,7 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -11989,43 +11973,43 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -12040,11 +12024,11 @@ func quernRow1ScatterActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -12069,10 +12053,10 @@ func quernRow2ScatterActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -12095,132 +12079,143 @@ func quernRow4ScatterActor(r *host2.Run, cells []actor.Cell[Burst, int32]) {
 }
 
 //go:noinline
-func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t213 *[32]int32, t36 *Burst) {
+func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, endeds, givens []bool, t210 *[32]int32, t37 *Burst, c2 int) {
 	cRow2 := cs2[first3:][:32]
 	endedRow := endeds[first3:][:32]
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 //line quern_gen.go:13
-		t113 := c2
+		t111 := c3
 //line handlers.go:183
 		ended := false
-		for n := t213[threadX]; int(n)*32+threadX < int(t36.Count); n++ {
-			v2 := t36.First + int64(int(n)*32+threadX)
-			t114 := t113
+		for n := t210[threadX]; int(n)*32+threadX < int(t37.Count); n++ {
+			v2 := t37.First + int64(int(n)*32+threadX)
+			t113 := t111
 //line handlers.go:186
-			t214 := t36.To
-			t37 := &v2
-			var result09 bool
+			t211 := t37.To
+			t38 := &v2
+			var result08 bool
 //line context.go:54
-			if t214.Mailbox == 0 {
-				result09 = false
+			if t211.Mailbox == 0 {
+				result08 = false
 			} else {
-				t115 := t214.Mailbox
-				t215 := t214.Actor
+				t114 := t211.Mailbox
+				t213 := t211.Actor
 //line send.go:28
-				if !(t114.To.Box == t115 && t114.To.Actor == t215) {
+				if !(t113.To.Box == t114 && t113.To.Actor == t213) {
 //line send.go:31
-					t116 := int(t115) * 16
-					t216 := (int(t115) + 1) * 16
+					t115 := int(t114) * 16
+					t214 := (int(t114) + 1) * 16
 //line send.go:31
-					b5 := t114.Post[t116:t216]
-					memory3 := t114.Post
+					b5 := t113.Post[t115:t214]
+					memory2 := t113.Post
 					if b5[13] == 1 {
-						memory3 = t114.Host
+						memory2 = t113.Host
 					}
-					loaded15 := host2.Load64(r, &b5[0])
+					t39 := b5[14]
 //line send.go:36
-					loaded16 := host2.Load64(r, &b5[8])
-					loaded17 := host2.Load64(r, &b5[10])
+					t47 := uint32(b5[11])
 //line send.go:36
-					t114.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-					end2 := t114.To.Ring + uint64(t114.To.Slots)*t114.To.Step
-//line send.go:38
-					if end2 > uint64(len(memory3)) || t114.To.Ring > end2 {
+					t57 := uint32(b5[12])
+					ring3 := t39
+					slots4 := t47
+					step2 := t57
+//line send.go:37
+					end2 := ring3 + uint64(slots4)*uint64(step2)
+					if end2 > uint64(len(memory2)) || ring3 > end2 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
+					loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+					loaded16 := host2.Load64(r, &b5[8])
+					t86 := ring3
+					t97 := end2
+//line send.go:42
+					loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+					t113.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t86:t97], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 				}
 //line context.go:58
-				t38 := t114
+				t310 := t113
 				var ticket3 uint32
 				var room5 uint32
 			block6:
 				switch {
 				default:
-//line send.go:60
-					for b6 := t38.To.Words; ; {
-						if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-uint32(t38.To.Head) >= t38.To.Slots {
-							t117 := t38
-//line send.go:83
-							b7 := t117.To.Words
+//line send.go:58
+					for b6 := t310.To.Words; ; {
+						if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+							t116 := t310
+//line send.go:81
+							b7 := t116.To.Words
 							loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-							t117.To.Owner = uint32(loaded18)
+//line send.go:82
+							t116.To.Owner = uint32(loaded18)
 							var room6 uint32
-//line send.go:85
-							if t117.To.Owner != t117.To.Actor {
+//line send.go:83
+							if t116.To.Owner != t116.To.Actor {
 								room6 = 2
 							} else {
-								t217 := t117
-								t39 := t117
-//line send.go:88
+								t215 := t116
+								t311 := t116
+//line send.go:86
 								loaded19 := host2.Load64(r, &b7[0])
-								t56 := loaded19
-//line send.go:88
+								t58 := loaded19
+//line send.go:86
 								loaded20 := host2.Load64(r, &b7[8])
-								t77 := loaded20
-//line send.go:88
-								t217.To.Tail = t56
-//line send.go:88
-								t39.To.Head = t77
-								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots && t117.To.Kind == 1 {
-									loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
-//line send.go:90
-									t117.To.Head = loaded21
-									kernel.StoreRelaxed(&b7[8], t117.To.Head)
+								t77 := uint32(loaded20)
+//line send.go:86
+								t215.To.Tail = t58
+//line send.go:86
+								t311.To.Head = t77
+								if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+									loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+									head2 := loaded21
+//line send.go:89
+									kernel.StoreRelaxed(&b7[8], head2)
+									t116.To.Head = uint32(head2)
 								}
-								if uint32(t117.To.Tail)-uint32(t117.To.Head) >= t117.To.Slots {
+								if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
 									room6 = 1
 								} else {
 									room6 = 0
 								}
 							}
-//line send.go:62
+//line send.go:60
 							room7 := room6
 							if room7 != 0 {
-//line send.go:63
+//line send.go:61
 								atomic.AddUint64(&b6[1], 1)
 								ticket3 = 0
 								room5 = room7
 								break block6
 							}
 						}
-//line send.go:67
+//line send.go:65
 						loaded22 := host2.Load64(r, &b6[10])
 						owner2 := uint32(loaded22)
-//line send.go:70
-						old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
+//line send.go:68
+						old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
 						tail2 := old2
-//line send.go:71
-						if tail2 == t38.To.Tail {
-							t57 := t38
-							t67 := t38
+//line send.go:69
+						if tail2 == t310.To.Tail {
+							t59 := t310
+							t67 := t310
 							t78 := tail2 + 1
-							t85 := owner2
-//line send.go:72
-							t57.To.Tail = t78
-//line send.go:72
-							t67.To.Owner = t85
-							t97 := uint32(tail2)
-							ticket3 = t97
+							t87 := owner2
+//line send.go:70
+							t59.To.Tail = t78
+//line send.go:70
+							t67.To.Owner = t87
+							t98 := uint32(tail2)
+							ticket3 = t98
 							room5 = 0
 							break block6
 						}
-//line send.go:75
-						t38.To.Tail = tail2
+//line send.go:73
+						t310.To.Tail = tail2
 					}
 				}
 //line context.go:58
@@ -12228,85 +12223,71 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 				room8 := room5
 //line context.go:59
 				if room8 != 0 {
-					result09 = false
+					result08 = false
 				} else {
-					t68 := t114.To.Memory
-					t79 := ticket4
-//line send.go:47
-					t118 := t114.To.Ring
-//line send.go:47
-					t218 := t114.To.Step
-//line send.go:47
-					t310 := t114.To.Slots
-					t47 := t79
-//line send.go:51
-					result010 := int(t118 + uint64(t47&(t310-1))*t218)
-//line send.go:47
-					result011 := result010
+					t68 := ticket4
+//line send.go:49
+					t117 := t68 & (t113.To.Slots - 1) * t113.To.Step
+//line send.go:49
+					result09 := t113.To.Ring[t117:]
 //line context.go:62
-					t98 := result011
-					t105 := uint64(ticket4+1) << 32
-					memory4 := t68
-					slot3 := t98
-					tag2 := t105
+					t88 := result09
+					t99 := uint64(ticket4+1) << 32
+					slot3 := t88
+					tag2 := t99
 //line context.go:63
-					t119 := t114
-					t123 := memory4
+					t104 := t113
+					t118 := slot3
+					t123 := tag2
+//line send.go:102
+					h2 := t118[:c2]
+					kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
+					kernel.StoreRelaxed(&h2[1], t123)
+					kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
+					kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
+//line context.go:64
 					t133 := slot3
 					t143 := tag2
-//line send.go:103
-					t120 := t133
-					t219 := t133 + 4
-//line send.go:103
-					h2 := t123[t120:t219]
-					kernel.StoreRelaxed(&h2[0], t143|uint64(t119.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t143)
-					kernel.StoreRelaxed(&h2[2], t143|uint64(t119.Words[t119.At+2]))
-					kernel.StoreRelaxed(&h2[3], t143|uint64(t119.Words[t119.At+3]))
+					t152 := t38
 //line context.go:64
-					t152 := memory4
-					t163 := slot3 + 4
-					t172 := tag2
-					t182 := t37
-//line context.go:64
-					kernel.PutWords(t152, t163, t172, t182)
-					t193 := t114
-//line send.go:114
-					if !(t193.Wakes == 0 || t193.To.Kind == 1) {
-//line send.go:119
+					kernel.PutWords(t133, 4, t143, t152)
+					t163 := t113
+//line send.go:113
+					if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line send.go:118
 						kernel.Fence()
-						b8 := t193.To.Words
+						b8 := t163.To.Words
 						loaded23 := host2.Load64(r, &b8[9])
 						if loaded23 != 0 {
-//line send.go:122
-							kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
-							kernel.StoreRelaxed(&t193.Host[0], 1)
+//line send.go:121
+							kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
+							kernel.StoreRelaxed(&t163.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result09 = true
+					result08 = true
 				}
 			}
 //line handlers.go:186
-			if !result09 {
-				t58 := t113
+			if !result08 {
+				t510 := t111
 //line handlers.go:187
-				t69 := t36.To
-				var result012 bool
+				t69 := t37.To
+				var result010 bool
 //line context.go:72
 				if t69.Mailbox == 0 {
-					result012 = true
+					result010 = true
 				} else {
-					loaded24 := host2.Load64(r, &t58.Post[int(t69.Mailbox)*16+10])
-					result012 = uint32(loaded24) != t69.Actor
+					loaded24 := host2.Load64(r, &t510.Post[int(t69.Mailbox)*16+10])
+					result010 = uint32(loaded24) != t69.Actor
 				}
 //line handlers.go:187
-				ended = result012
+				ended = result010
 				break
 			}
-			t213[threadX] = n + 1
+			t210[threadX] = n + 1
 		}
-		done := int(t213[threadX])*32+threadX >= int(t36.Count)
+		done := int(t210[threadX])*32+threadX >= int(t37.Count)
 		given := done || ended
 		endedRow[threadX] = ended
 		givenRow[threadX] = given
@@ -12314,16 +12295,16 @@ func quernRow5ScatterActor(r *host2.Run, cs2 []*actor.Context, first3 int, ended
 }
 
 //go:noinline
-func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t213 *[32]int32, t46 *int32, t36 *Burst) {
+func quernRow6ScatterActor(r *host2.Run, anys []bool, first4 int, t210 *[32]int32, t46 *int32, t37 *Burst) {
 	anyRow := anys[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		any2 := anyRow[threadX]
 //line handlers.go:196
 		lost := any2
-		t213[threadX] = 0
+		t210[threadX] = 0
 		if threadX == 0 {
-			*t46 = t36.Count
+			*t46 = t37.Count
 			if lost {
 				*t46 = -1
 			}
@@ -12344,7 +12325,7 @@ func quernRow7ScatterActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t99, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first5:][:32]
 	beginRow := begins[first5:][:32]
 	bornRow := borns[first5:][:32]
@@ -12368,39 +12349,39 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t220 := source3
-				var result014 uint32
+				t216 := source3
+				var result012 uint32
 				switch {
 				default:
 //line look.go:33
-					if t220 == 4 {
-						result014 = 0
+					if t216 == 4 {
+						result012 = 0
 						break
 //line look.go:35
-					} else if t220 < 4 {
-						result014 = shape.Slots + t220*shape.SideSlots
+					} else if t216 < 4 {
+						result012 = shape.Slots + t216*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result014 = shape.Slots + (t220-1)*shape.SideSlots
+					result012 = shape.Slots + (t216-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t59 := source3
-				var result015 uint32
+				t511 := source3
+				var result013 uint32
 //line look.go:43
-				if t59 == 4 {
-					result015 = shape.Slots
+				if t511 == 4 {
+					result013 = shape.Slots
 				} else {
-					result015 = shape.SideSlots
+					result013 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
-				t710 := at3
-				t86 := at3 + shape.Out
+				at3 := (result012 + sh.Ticket&(result013-1)) * shape.OutStep
+				t79 := at3
+				t89 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t710:t86]
+				slot4 := t422[t79:t89]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t99:t106]
+				reply2 := words[t910:t105]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -12420,7 +12401,7 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result016 bool
+				var result014 bool
 			block8:
 				switch {
 				default:
@@ -12429,110 +12410,121 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t121 := uint32(to2)
-						t221 := uint32(to2 >> 32)
+						t119 := uint32(to2)
+						t217 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t121 && t49.To.Actor == t221) {
+						if !(t49.To.Box == t119 && t49.To.Actor == t217) {
 //line send.go:31
-							t124 := int(t121) * 16
-							t223 := (int(t121) + 1) * 16
+							t120 := int(t119) * 16
+							t218 := (int(t119) + 1) * 16
 //line send.go:31
-							b9 := t49.Post[t124:t223]
-							memory5 := t49.Post
+							b9 := t49.Post[t120:t218]
+							memory3 := t49.Post
 							if b9[13] == 1 {
-								memory5 = t49.Host
+								memory3 = t49.Host
 							}
-							loaded25 := host2.Load64(r, &b9[0])
+							t312 := b9[14]
 //line send.go:36
-							loaded26 := host2.Load64(r, &b9[8])
-							loaded27 := host2.Load64(r, &b9[10])
+							t410 := uint32(b9[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t121, Actor: t221, Tail: loaded25, Head: loaded26, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded27)}
-//line send.go:38
-							end3 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end3 > uint64(len(memory5)) || t49.To.Ring > end3 {
-//line send.go:39
+							t512 := uint32(b9[12])
+							ring4 := t312
+							slots5 := t410
+							step3 := t512
+//line send.go:37
+							end3 := ring4 + uint64(slots5)*uint64(step3)
+							if end3 > uint64(len(memory3)) || ring4 > end3 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded25 := host2.Load64(r, &b9[0])
+//line send.go:41
+							loaded26 := host2.Load64(r, &b9[8])
+							t810 := ring4
+							t911 := end3
+//line send.go:42
+							loaded27 := host2.Load64(r, &b9[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t119, Actor: t217, Tail: loaded25, Head: uint32(loaded26), Words: b9, Ring: memory3[t810:t911], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded27)}
 						}
 //line alone.go:195
-						t311 := t49
+						t313 := t49
 						var ticket5 uint32
 						var room9 uint32
 					block9:
 						switch {
 						default:
-//line send.go:60
-							for b10 := t311.To.Words; ; {
-								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-uint32(t311.To.Head) >= t311.To.Slots {
-									t125 := t311
-//line send.go:83
-									b11 := t125.To.Words
+//line send.go:58
+							for b10 := t313.To.Words; ; {
+								if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
+									t121 := t313
+//line send.go:81
+									b11 := t121.To.Words
 									loaded28 := host2.Load64(r, &b11[10])
-//line send.go:84
-									t125.To.Owner = uint32(loaded28)
+//line send.go:82
+									t121.To.Owner = uint32(loaded28)
 									var room10 uint32
-//line send.go:85
-									if t125.To.Owner != t125.To.Actor {
+//line send.go:83
+									if t121.To.Owner != t121.To.Actor {
 										room10 = 2
 									} else {
-										t224 := t125
-										t312 := t125
-//line send.go:88
+										t219 := t121
+										t314 := t121
+//line send.go:86
 										loaded29 := host2.Load64(r, &b11[0])
-										t510 := loaded29
-//line send.go:88
+										t513 := loaded29
+//line send.go:86
 										loaded30 := host2.Load64(r, &b11[8])
-										t711 := loaded30
-//line send.go:88
-										t224.To.Tail = t510
-//line send.go:88
-										t312.To.Head = t711
-										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots && t125.To.Kind == 1 {
-											loaded31 := host2.Load64(r, &t125.Host[b11[15]+1])
-//line send.go:90
-											t125.To.Head = loaded31
-											kernel.StoreRelaxed(&b11[8], t125.To.Head)
+										t710 := uint32(loaded30)
+//line send.go:86
+										t219.To.Tail = t513
+//line send.go:86
+										t314.To.Head = t710
+										if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots && t121.To.Kind == 1 {
+											loaded31 := host2.Load64(r, &t121.Host[b11[15]+1])
+											head3 := loaded31
+//line send.go:89
+											kernel.StoreRelaxed(&b11[8], head3)
+											t121.To.Head = uint32(head3)
 										}
-										if uint32(t125.To.Tail)-uint32(t125.To.Head) >= t125.To.Slots {
+										if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots {
 											room10 = 1
 										} else {
 											room10 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room11 := room10
 									if room11 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
 										room9 = room11
 										break block9
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded32 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded32)
-//line send.go:70
-								old3 := kernel.AtomicCompareAndSwap(&b10[0], t311.To.Tail, t311.To.Tail+1)
+//line send.go:68
+								old3 := kernel.AtomicCompareAndSwap(&b10[0], t313.To.Tail, t313.To.Tail+1)
 								tail3 := old3
-//line send.go:71
-								if tail3 == t311.To.Tail {
-									t511 := t311
-									t610 := t311
-									t712 := tail3 + 1
-									t87 := owner3
-//line send.go:72
-									t511.To.Tail = t712
-//line send.go:72
-									t610.To.Owner = t87
-									t910 := uint32(tail3)
-									ticket5 = t910
+//line send.go:69
+								if tail3 == t313.To.Tail {
+									t514 := t313
+									t610 := t313
+									t711 := tail3 + 1
+									t811 := owner3
+//line send.go:70
+									t514.To.Tail = t711
+//line send.go:70
+									t610.To.Owner = t811
+									t912 := uint32(tail3)
+									ticket5 = t912
 									room9 = 0
 									break block9
 								}
-//line send.go:75
-								t311.To.Tail = tail3
+//line send.go:73
+								t313.To.Tail = tail3
 							}
 						}
 //line alone.go:195
@@ -12542,82 +12534,69 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						if room12 == 1 {
 							t611 := int(t50[13])
 //line alone.go:197
-							t713 := int(t50[13]) + len(t532) + 1
+							t712 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t49.Post[t611:t713]
+							saved3 := t49.Post[t611:t712]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result017 := t49.Correlation()
+							result015 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result017
+							saved3[len(t532)] = result015
 							t50[12] = i2 + 1
-							result016 = false
+							result014 = false
 							break block8
 						}
 //line alone.go:205
 						if room12 == 0 {
-							t911 := t49
-							t107 := t532
+							t913 := t49
+							t106 := t532
 							t1110 := ticket6
 //line alone.go:229
-							t126 := t911.To.Memory
-							t225 := t1110
-//line send.go:47
-							t127 := t911.To.Ring
-//line send.go:47
-							t226 := t911.To.Step
-//line send.go:47
-							t313 := t911.To.Slots
-							t410 := t225
-//line send.go:51
-							result018 := int(t127 + uint64(t410&(t313-1))*t226)
-//line send.go:47
-							result019 := result018
+							t124 := t1110
+//line send.go:49
+							t125 := t124 & (t913.To.Slots - 1) * t913.To.Step
+//line send.go:49
+							result016 := t913.To.Ring[t125:]
 //line alone.go:229
-							t411 := result019
-							t512 := uint64(t1110+1) << 32
-							memory6 := t126
-							slot5 := t411
-							tag4 := t512
+							t315 := result016
+							t411 := uint64(t1110+1) << 32
+							slot5 := t315
+							tag4 := t411
 //line alone.go:230
-							t612 := t911
-							t714 := memory6
-							t88 := slot5
-							t912 := tag4
-//line send.go:103
-							t128 := t88
-							t227 := t88 + 4
-//line send.go:103
-							h3 := t714[t128:t227]
-							kernel.StoreRelaxed(&h3[0], t912|uint64(t612.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t912)
-							kernel.StoreRelaxed(&h3[2], t912|uint64(t612.Words[t612.At+2]))
-							kernel.StoreRelaxed(&h3[3], t912|uint64(t612.Words[t612.At+3]))
+							t515 := t913
+							t612 := slot5
+							t713 := tag4
+//line send.go:102
+							h3 := t612[:c2]
+							kernel.StoreRelaxed(&h3[0], t713|uint64(t515.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t713)
+							kernel.StoreRelaxed(&h3[2], t713|uint64(t515.Words[t515.At+2]))
+							kernel.StoreRelaxed(&h3[3], t713|uint64(t515.Words[t515.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t107); w8++ {
-								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t107[w8]))
+							for w8 := 0; w8 < len(t106); w8++ {
+								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t106[w8]))
 							}
-							t108 := t911
-//line send.go:114
-							if !(t108.Wakes == 0 || t108.To.Kind == 1) {
-//line send.go:119
+							t812 := t913
+//line send.go:113
+							if !(t812.Wakes == 0 || t812.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b12 := t108.To.Words
+								b12 := t812.To.Words
 								loaded33 := host2.Load64(r, &b12[9])
 								if loaded33 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t108.Host[b12[15]], 1)
-									kernel.StoreRelaxed(&t108.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t812.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t812.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result016 = true
+					result014 = true
 				}
 //line alone.go:82
-				t552 = result016
+				t552 = result014
 			}
 			whole := t552
 //line alone.go:83
@@ -12657,28 +12636,28 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								}
 								next4 := t60[level2]
 								t613 := level2
-								var result020 uint32
+								var result017 uint32
 								switch {
 								default:
 //line look.go:33
 									if t613 == 4 {
-										result020 = 0
+										result017 = 0
 										break
 //line look.go:35
 									} else if t613 < 4 {
-										result020 = shape.Slots + t613*shape.SideSlots
+										result017 = shape.Slots + t613*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result020 = shape.Slots + (t613-1)*shape.SideSlots
+									result017 = shape.Slots + (t613-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result020 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded35 := host2.Load64(r, &t622[at4])
 								if uint32(loaded35>>32) == next4+1 {
 //line alone.go:120
-									t913 := level2
-									source4 = t913
+									t914 := level2
+									source4 = t914
 									sides2 = 1
 								}
 							}
@@ -12691,11 +12670,11 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							middle2 := uint32(loaded36>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots6 := uint32(t61[11])
+							if slots6 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded37 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded37 := host2.Load64(r, &t632[next6&(slots6-1)*shape.InStep])
 								posted2 = uint32(loaded37>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -12706,8 +12685,8 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t129 := t622
-							ring2 := t129
+							t126 := t622
+							ring5 := t126
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -12715,43 +12694,43 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 								t134 := t632
 //line alone.go:146
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t134
+								ring5 = t134
 								at5 = t144
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result021 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result021 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result021 = shape.Slots + t164*shape.SideSlots
+										result018 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t164-1)*shape.SideSlots
+									result018 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t194 := source4
-								var result022 uint32
+								t193 := source4
+								var result019 uint32
 //line look.go:43
-								if t194 == 4 {
-									result022 = shape.Slots
+								if t193 == 4 {
+									result019 = shape.Slots
 								} else {
-									result022 = shape.SideSlots
+									result019 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result021 + sh.Ticket&(result022-1)) * shape.InStep
+								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
 							}
 							t2110 := at5
-							t228 := at5 + shape.In
+							t223 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t228]
+							slot6 := ring5[t2110:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded38 := host2.Load64(r, &slot6[w9])
@@ -12766,11 +12745,11 @@ func quernRow8ScatterActor(r *host2.Run, cs []actor.Context, first5 int, begins,
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -12830,6 +12809,7 @@ func quernHostSumActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -12839,16 +12819,16 @@ func quernHostSumActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t113 *int64
-	var t213 *int64
-	var t36 *int64
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t111 *int64
+	var t210 *int64
+	var t37 *int64
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -12902,7 +12882,7 @@ func quernHostSumActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1SumActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1SumActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -12951,13 +12931,13 @@ func quernHostSumActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5SumActor(r, t113, t213, t36, sh, outcome)
+						quernRow5SumActor(r, t111, t210, t37, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -12976,7 +12956,7 @@ func quernHostSumActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6SumActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -12995,7 +12975,7 @@ func quernHostSumActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -13082,97 +13062,108 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -13197,58 +13188,45 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -13262,7 +13240,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -13271,7 +13249,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -13296,23 +13274,23 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -13330,11 +13308,11 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -13346,7 +13324,7 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -13354,43 +13332,43 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -13405,11 +13383,11 @@ func quernRow1SumActor(r *host2.Run, cs []actor.Context, first int, begins, born
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -13454,14 +13432,14 @@ func quernRow4SumActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5SumActor(r *host2.Run, t113, t213, t36 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5SumActor(r *host2.Run, t111, t210, t37 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:211
 		if threadX == 0 {
-			*t113 += *t213
-			*t36 = *t113
+			*t111 += *t210
+			*t37 = *t111
 		}
 //line alone.go:59
 		if t2 {
@@ -13471,7 +13449,7 @@ func quernRow5SumActor(r *host2.Run, t113, t213, t36 *int64, sh *actor.Status, o
 }
 
 //go:noinline
-func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -13495,39 +13473,39 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -13547,7 +13525,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -13556,110 +13534,121 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -13675,76 +13664,63 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -13784,23 +13760,23 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -13818,11 +13794,11 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -13834,7 +13810,7 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -13842,43 +13818,43 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -13893,11 +13869,11 @@ func quernRow6SumActor(r *host2.Run, cs []actor.Context, first2 int, begins, bor
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -13957,6 +13933,7 @@ func quernHostFlawedActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -13966,17 +13943,17 @@ func quernHostFlawedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[int64, int64]](r, 1)
 	var in2 *int64
 	var out2 *int64
-	var t113 *Flaw
-	var t213 *int64
-	var t36 *int64
+	var t111 *Flaw
+	var t210 *int64
+	var t37 *int64
 	var flaw bool
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -14030,7 +14007,7 @@ func quernHostFlawedActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1FlawedActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1FlawedActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -14079,16 +14056,16 @@ func quernHostFlawedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				r.ThreadIdx = kernel.Dim3{}
 //line handlers.go:229
-				flaw = *t213 == t113.Number
+				flaw = *t210 == t111.Number
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5FlawedActor(r, flaw, t113, t213, t36, sh, outcome)
+						quernRow5FlawedActor(r, flaw, t111, t210, t37, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -14107,7 +14084,7 @@ func quernHostFlawedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6FlawedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -14126,7 +14103,7 @@ func quernHostFlawedActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -14213,97 +14190,108 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -14328,58 +14316,45 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -14393,7 +14368,7 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -14402,7 +14377,7 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -14427,23 +14402,23 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -14461,11 +14436,11 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -14477,7 +14452,7 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -14485,43 +14460,43 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -14536,11 +14511,11 @@ func quernRow1FlawedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -14585,17 +14560,17 @@ func quernRow4FlawedActor(r *host2.Run, cells []actor.Cell[int64, int64]) {
 }
 
 //go:noinline
-func quernRow5FlawedActor(r *host2.Run, flaw bool, t113 *Flaw, t213, t36 *int64, sh *actor.Status, outcome uint32) {
+func quernRow5FlawedActor(r *host2.Run, flaw bool, t111 *Flaw, t210, t37 *int64, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:230
-		if flaw && (t113.Thread < 0 || int(t113.Thread) == threadX) {
+		if flaw && (t111.Thread < 0 || int(t111.Thread) == threadX) {
 			host2.Fail(r, "asked to")
 		}
 		if threadX == 0 && !flaw {
-			t113.Sum += *t213
-			*t36 = t113.Sum
+			t111.Sum += *t210
+			*t37 = t111.Sum
 		}
 //line alone.go:59
 		if t2 {
@@ -14605,7 +14580,7 @@ func quernRow5FlawedActor(r *host2.Run, flaw bool, t113 *Flaw, t213, t36 *int64,
 }
 
 //go:noinline
-func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -14629,39 +14604,39 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -14681,7 +14656,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -14690,110 +14665,121 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -14809,76 +14795,63 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -14918,23 +14891,23 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -14952,11 +14925,11 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -14968,7 +14941,7 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -14976,43 +14949,43 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -15027,11 +15000,11 @@ func quernRow6FlawedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -15091,6 +15064,7 @@ func quernHostCollectActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -15101,16 +15075,16 @@ func quernHostCollectActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var in2 *Ball
 	var out2 *Ball
-	var t213 *Ball
-	var t36 *Ball
+	var t210 *Ball
+	var t37 *Ball
 	var t46 *Ball
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -15164,7 +15138,7 @@ func quernHostCollectActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1CollectActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1CollectActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -15214,14 +15188,14 @@ func quernHostCollectActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
-				t36 = in2
+				t210 = state
+				t37 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow5CollectActor(r, cs2, first3, t213, t36, t46, sh, outcome)
+						quernRow5CollectActor(r, cs2, first3, t210, t37, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -15240,7 +15214,7 @@ func quernHostCollectActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6CollectActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -15259,7 +15233,7 @@ func quernHostCollectActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -15346,97 +15320,108 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -15461,58 +15446,45 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -15526,7 +15498,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -15535,7 +15507,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -15560,23 +15532,23 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -15594,11 +15566,11 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -15610,7 +15582,7 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -15618,43 +15590,43 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -15669,11 +15641,11 @@ func quernRow1CollectActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -15698,10 +15670,10 @@ func quernRow2CollectActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -15724,22 +15696,22 @@ func quernRow4CollectActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t36, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t210, t37, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t113 := c2
+		t111 := c3
 //line handlers.go:244
 		if threadX == 0 {
-			result09 := t113.Sender()
-			if result09 != 0 {
+			result08 := t111.Sender()
+			if result08 != 0 {
 //line handlers.go:246
-				*t213 = *t36
+				*t210 = *t37
 			}
-			*t46 = *t213
+			*t46 = *t210
 		}
 //line alone.go:59
 		if t2 {
@@ -15749,7 +15721,7 @@ func quernRow5CollectActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213,
 }
 
 //go:noinline
-func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -15773,39 +15745,39 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result011 uint32
+				t211 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result011 = 0
+					if t211 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result011 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result010 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result012 uint32
+				t57 := source3
+				var result011 uint32
 //line look.go:43
-				if t56 == 4 {
-					result012 = shape.Slots
+				if t57 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -15825,7 +15797,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -15834,110 +15806,121 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -15953,76 +15936,63 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result015 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result016 := result015
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result014 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result016
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result014
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
@@ -16062,23 +16032,23 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result017 = shape.Slots + t610*shape.SideSlots
+										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t610-1)*shape.SideSlots
+									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -16096,11 +16066,11 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -16112,7 +16082,7 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -16120,43 +16090,43 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result018 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result018 = shape.Slots + t163*shape.SideSlots
+										result016 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t163-1)*shape.SideSlots
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result017 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -16171,11 +16141,11 @@ func quernRow6CollectActor(r *host2.Run, cs []actor.Context, first4 int, begins,
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -16235,6 +16205,7 @@ func quernHostCountActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -16244,15 +16215,15 @@ func quernHostCountActor(r *host2.Run) {
 	var state *Ball
 	cells := host2.Dynamic[actor.Cell[Ball, Ball]](r, 1)
 	var out2 *Ball
-	var t213 *Ball
+	var t210 *Ball
 	var t46 *Ball
-	var result010 kernel.Action = 1
-	outcome := uint32(result010)
+	var result09 kernel.Action = 1
+	outcome := uint32(result09)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -16306,7 +16277,7 @@ func quernHostCountActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1CountActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1CountActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -16347,13 +16318,13 @@ func quernHostCountActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = state
+				t210 = state
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4CountActor(r, cs2, first3, t213, t46, sh, outcome)
+						quernRow4CountActor(r, cs2, first3, t210, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -16372,7 +16343,7 @@ func quernHostCountActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5CountActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -16391,7 +16362,7 @@ func quernHostCountActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -16478,97 +16449,108 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -16593,58 +16575,45 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -16658,7 +16627,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -16667,7 +16636,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -16692,23 +16661,23 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -16726,11 +16695,11 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -16742,7 +16711,7 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -16750,43 +16719,43 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -16801,11 +16770,11 @@ func quernRow1CountActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -16830,10 +16799,10 @@ func quernRow2CountActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*ac
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -16849,22 +16818,22 @@ func quernRow3CountActor(r *host2.Run, cells []actor.Cell[Ball, Ball]) {
 }
 
 //go:noinline
-func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t46 *Ball, sh *actor.Status, outcome uint32) {
+func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t210, t46 *Ball, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t113 := c2
+		t111 := c3
 //line handlers.go:257
 		if threadX == 0 {
-			result09 := t113.Sender()
-			if result09 != 0 {
+			result08 := t111.Sender()
+			if result08 != 0 {
 //line handlers.go:259
-				t213.Count++
+				t210.Count++
 			}
-			*t46 = *t213
+			*t46 = *t210
 		}
 //line alone.go:59
 		if t2 {
@@ -16874,7 +16843,7 @@ func quernRow4CountActor(r *host2.Run, cs2 []*actor.Context, first3 int, t213, t
 }
 
 //go:noinline
-func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -16898,39 +16867,39 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result011 uint32
+				t211 := source3
+				var result010 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result011 = 0
+					if t211 == 4 {
+						result010 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result011 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result010 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result011 = shape.Slots + (t214-1)*shape.SideSlots
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result012 uint32
+				t57 := source3
+				var result011 uint32
 //line look.go:43
-				if t56 == 4 {
-					result012 = shape.Slots
+				if t57 == 4 {
+					result011 = shape.Slots
 				} else {
-					result012 = shape.SideSlots
+					result011 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
@@ -16950,7 +16919,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result013 bool
+				var result012 bool
 			block7:
 				switch {
 				default:
@@ -16959,110 +16928,121 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t37 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t37
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t36 := t49
+						t38 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t36.To.Words; ; {
-								if t36.To.Owner != t36.To.Actor || uint32(t36.To.Tail)-uint32(t36.To.Head) >= t36.To.Slots {
-									t116 := t36
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t38.To.Words; ; {
+								if t38.To.Owner != t38.To.Actor || uint32(t38.To.Tail)-t38.To.Head >= t38.To.Slots {
+									t115 := t38
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t37 := t116
-//line send.go:88
+										t215 := t115
+										t39 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t37.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t39.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t36.To.Tail, t36.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t38.To.Tail, t38.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t36.To.Tail {
-									t58 := t36
-									t67 := t36
+//line send.go:69
+								if tail2 == t38.To.Tail {
+									t510 := t38
+									t67 := t38
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t36.To.Tail = tail2
+//line send.go:73
+								t38.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -17078,76 +17058,63 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result014 := t49.Correlation()
+							result013 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result014
+							saved3[len(t532)] = result013
 							t50[12] = i2 + 1
-							result013 = false
+							result012 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t38 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result015 := int(t119 + uint64(t47&(t38-1))*t219)
-//line send.go:47
-							result016 := result015
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result014 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result016
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t310 := result014
+							t410 := uint64(t116+1) << 32
+							slot4 := t310
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result013 = true
+					result012 = true
 				}
 //line alone.go:82
-				t552 = result013
+				t552 = result012
 			}
 			whole := t552
 //line alone.go:83
@@ -17187,23 +17154,23 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result017 = shape.Slots + t610*shape.SideSlots
+										result015 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t610-1)*shape.SideSlots
+									result015 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result017 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -17221,11 +17188,11 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -17237,7 +17204,7 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -17245,43 +17212,43 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result018 uint32
+								var result016 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result018 = 0
+										result016 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result018 = shape.Slots + t163*shape.SideSlots
+										result016 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result018 = shape.Slots + (t163-1)*shape.SideSlots
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result019 uint32
+								var result017 uint32
 //line look.go:43
 								if t193 == 4 {
-									result019 = shape.Slots
+									result017 = shape.Slots
 								} else {
-									result019 = shape.SideSlots
+									result017 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result018 + sh.Ticket&(result019-1)) * shape.InStep
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -17296,11 +17263,11 @@ func quernRow5CountActor(r *host2.Run, cs []actor.Context, first4 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -17360,6 +17327,7 @@ func quernHostTurnedActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -17368,15 +17336,15 @@ func quernHostTurnedActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[page, page]](r, 1)
 	var in2 *page
 	var out2 *page
-	var t213 *page
-	var t36 *page
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t210 *page
+	var t37 *page
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -17430,7 +17398,7 @@ func quernHostTurnedActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TurnedActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1TurnedActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -17470,12 +17438,12 @@ func quernHostTurnedActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t36 = out2
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TurnedActor(r, t36, t213, sh, outcome)
+						quernRow4TurnedActor(r, t37, t210, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -17494,7 +17462,7 @@ func quernHostTurnedActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5TurnedActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -17513,7 +17481,7 @@ func quernHostTurnedActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -17600,97 +17568,108 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -17715,58 +17694,45 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -17780,7 +17746,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -17789,7 +17755,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -17814,23 +17780,23 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -17848,11 +17814,11 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -17864,7 +17830,7 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -17872,43 +17838,43 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -17923,11 +17889,11 @@ func quernRow1TurnedActor(r *host2.Run, cs []actor.Context, first int, begins, b
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -17965,13 +17931,13 @@ func quernRow3TurnedActor(r *host2.Run, cells []actor.Cell[page, page]) {
 }
 
 //go:noinline
-func quernRow4TurnedActor(r *host2.Run, t36, t213 *page, sh *actor.Status, outcome uint32) {
+func quernRow4TurnedActor(r *host2.Run, t37, t210 *page, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:273
 		for i2 := threadX; i2 < 3584; i2 += 32 {
-			t36[i2] = t213[3583-i2]
+			t37[i2] = t210[3583-i2]
 		}
 //line alone.go:59
 		if t2 {
@@ -17981,7 +17947,7 @@ func quernRow4TurnedActor(r *host2.Run, t36, t213 *page, sh *actor.Status, outco
 }
 
 //go:noinline
-func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -18005,39 +17971,39 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -18057,7 +18023,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -18066,110 +18032,121 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
 						to2 := t49.Post[list2+1+int(i3)]
-						t113 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t111 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
 //line send.go:31
-							t114 := int(t113) * 16
-							t216 := (int(t113) + 1) * 16
+							t113 := int(t111) * 16
+							t214 := (int(t111) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t114:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t113:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t115 := t37
-//line send.go:83
-									b7 := t115.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t114 := t39
+//line send.go:81
+									b7 := t114.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t115.To.Owner = uint32(loaded18)
+//line send.go:82
+									t114.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t115.To.Owner != t115.To.Actor {
+//line send.go:83
+									if t114.To.Owner != t114.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t115
-										t38 := t115
-//line send.go:88
+										t215 := t114
+										t310 := t114
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
-//line send.go:90
-											t115.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t115.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t114.To.Head = uint32(head2)
 										}
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -18185,76 +18162,63 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i3 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t116 := ticket4
+							t910 := t49
+							t105 := t532
+							t115 := ticket4
 //line alone.go:229
-							t117 := t99.To.Memory
-							t218 := t116
-//line send.go:47
-							t118 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t118 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t116 := t115
+//line send.go:49
+							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t117:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t116+1) << 32
-							memory4 := t117
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t115+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t119 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t119:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -18294,23 +18258,23 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -18328,11 +18292,11 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -18344,7 +18308,7 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -18352,43 +18316,43 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -18403,11 +18367,11 @@ func quernRow5TurnedActor(r *host2.Run, cs []actor.Context, first2 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166

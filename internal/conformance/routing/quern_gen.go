@@ -43,6 +43,7 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -52,7 +53,7 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostPlusOneActor,
 })
 
@@ -99,6 +100,7 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -108,7 +110,7 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostTimesTwoActor,
 })
 
@@ -155,6 +157,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -164,7 +167,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostTallyActor,
 })
 
@@ -211,6 +214,7 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -225,7 +229,7 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostSendActor,
 })
 
@@ -273,6 +277,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -305,6 +310,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
@@ -327,7 +333,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 136,
+	Shared: 128,
 	Host:   quernHostWorkActor,
 })
 
@@ -439,6 +445,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -447,15 +454,15 @@ func quernHostPlusOneActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t213 *Item
-	var t36 *Item
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t210 *Item
+	var t37 *Item
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -509,7 +516,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1PlusOneActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1PlusOneActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -549,12 +556,12 @@ func quernHostPlusOneActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t36 = out2
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t36, t213, sh, outcome)
+						quernRow4PlusOneActor(r, t37, t210, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -573,7 +580,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -592,7 +599,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -679,97 +686,108 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -794,58 +812,45 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -859,7 +864,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -868,7 +873,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -893,23 +898,23 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -927,11 +932,11 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -943,7 +948,7 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -951,43 +956,43 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -1002,11 +1007,11 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -1044,13 +1049,13 @@ func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t36, t213 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4PlusOneActor(r *host2.Run, t37, t210 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t36 = Item{Key: t213.Key, Value: t213.Value + 1, Stages: t213.Stages + 1, Ask: 0}
+			*t37 = Item{Key: t210.Key, Value: t210.Value + 1, Stages: t210.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -1060,7 +1065,7 @@ func quernRow4PlusOneActor(r *host2.Run, t36, t213 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1084,39 +1089,39 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -1136,7 +1141,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -1145,110 +1150,121 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t113 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t111 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
 //line send.go:31
-							t114 := int(t113) * 16
-							t216 := (int(t113) + 1) * 16
+							t113 := int(t111) * 16
+							t214 := (int(t111) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t114:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t113:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t115 := t37
-//line send.go:83
-									b7 := t115.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t114 := t39
+//line send.go:81
+									b7 := t114.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t115.To.Owner = uint32(loaded18)
+//line send.go:82
+									t114.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t115.To.Owner != t115.To.Actor {
+//line send.go:83
+									if t114.To.Owner != t114.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t115
-										t38 := t115
-//line send.go:88
+										t215 := t114
+										t310 := t114
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
-//line send.go:90
-											t115.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t115.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t114.To.Head = uint32(head2)
 										}
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -1264,76 +1280,63 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t116 := ticket4
+							t910 := t49
+							t105 := t532
+							t115 := ticket4
 //line alone.go:229
-							t117 := t99.To.Memory
-							t218 := t116
-//line send.go:47
-							t118 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t118 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t116 := t115
+//line send.go:49
+							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t117:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t116+1) << 32
-							memory4 := t117
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t115+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t119 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t119:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -1373,23 +1376,23 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -1407,11 +1410,11 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -1423,7 +1426,7 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -1431,43 +1434,43 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -1482,11 +1485,11 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -1546,6 +1549,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -1554,15 +1558,15 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Item]](r, 1)
 	var in2 *Item
 	var out2 *Item
-	var t213 *Item
-	var t36 *Item
-	var result09 kernel.Action = 1
-	outcome := uint32(result09)
+	var t210 *Item
+	var t37 *Item
+	var result08 kernel.Action = 1
+	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -1616,7 +1620,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TimesTwoActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1TimesTwoActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -1656,12 +1660,12 @@ func quernHostTimesTwoActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t213 = in2
-				t36 = out2
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t36, t213, sh, outcome)
+						quernRow4TimesTwoActor(r, t37, t210, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -1680,7 +1684,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -1699,7 +1703,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -1786,97 +1790,108 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -1901,58 +1916,45 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -1966,7 +1968,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -1975,7 +1977,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -2000,23 +2002,23 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -2034,11 +2036,11 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -2050,7 +2052,7 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -2058,43 +2060,43 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -2109,11 +2111,11 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -2151,13 +2153,13 @@ func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t36, t213 *Item, sh *actor.Status, outcome uint32) {
+func quernRow4TimesTwoActor(r *host2.Run, t37, t210 *Item, sh *actor.Status, outcome uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:30
 		if threadX == 0 {
-			*t36 = Item{Key: t213.Key, Value: t213.Value * 2, Stages: t213.Stages + 1, Ask: 0}
+			*t37 = Item{Key: t210.Key, Value: t210.Value * 2, Stages: t210.Stages + 1, Ask: 0}
 		}
 //line alone.go:59
 		if t2 {
@@ -2167,7 +2169,7 @@ func quernRow4TimesTwoActor(r *host2.Run, t36, t213 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2191,39 +2193,39 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -2243,7 +2245,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -2252,110 +2254,121 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t113 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t111 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
 //line send.go:31
-							t114 := int(t113) * 16
-							t216 := (int(t113) + 1) * 16
+							t113 := int(t111) * 16
+							t214 := (int(t111) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t114:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t113:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t113, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t115 := t37
-//line send.go:83
-									b7 := t115.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t114 := t39
+//line send.go:81
+									b7 := t114.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t115.To.Owner = uint32(loaded18)
+//line send.go:82
+									t114.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t115.To.Owner != t115.To.Actor {
+//line send.go:83
+									if t114.To.Owner != t114.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t115
-										t38 := t115
-//line send.go:88
+										t215 := t114
+										t310 := t114
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
-//line send.go:90
-											t115.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t115.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t114.To.Head = uint32(head2)
 										}
-										if uint32(t115.To.Tail)-uint32(t115.To.Head) >= t115.To.Slots {
+										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -2371,76 +2384,63 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t116 := ticket4
+							t910 := t49
+							t105 := t532
+							t115 := ticket4
 //line alone.go:229
-							t117 := t99.To.Memory
-							t218 := t116
-//line send.go:47
-							t118 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t118 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t116 := t115
+//line send.go:49
+							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t117:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t116+1) << 32
-							memory4 := t117
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t115+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t119 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t119:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -2480,23 +2480,23 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -2514,11 +2514,11 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -2530,7 +2530,7 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -2538,43 +2538,43 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -2589,11 +2589,11 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -2653,6 +2653,7 @@ func quernHostTallyActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -2662,14 +2663,14 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t113 *Tally
-	var t213 *Item
-	var t36 *Tally
+	var t111 *Tally
+	var t210 *Item
+	var t37 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
 	t97 := shape.OutAt
-	t105 := shape.OutAt + shape.Out - 3
+	t104 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
 	t233 := shape.Stride
@@ -2723,7 +2724,7 @@ func quernHostTallyActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -2772,13 +2773,13 @@ func quernHostTallyActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t113 = state
-				t213 = in2
-				t36 = out2
+				t111 = state
+				t210 = in2
+				t37 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t213, t36, t113, sh)
+						quernRow5TallyActor(r, t210, t37, t111, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -2797,7 +2798,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t105, cursor, forwards, t51, t522, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -2816,7 +2817,7 @@ func quernHostTallyActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -2903,97 +2904,108 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -3018,58 +3030,45 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -3083,7 +3082,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -3092,7 +3091,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -3117,23 +3116,23 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -3151,11 +3150,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -3167,7 +3166,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -3175,43 +3174,43 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -3226,11 +3225,11 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -3275,32 +3274,32 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t213 *Item, t36, t113 *Tally, sh *actor.Status) {
+func quernRow5TallyActor(r *host2.Run, t210 *Item, t37, t111 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-		var result09 kernel.Action
+		var result08 kernel.Action
 //line handlers.go:50
-		if t213.Ask != 0 {
+		if t210.Ask != 0 {
 			if threadX == 0 {
-				*t36 = *t113
+				*t37 = *t111
 			}
-			result09 = 1
+			result08 = 1
 		} else {
 			if threadX == 0 {
-				if t213.Value < t113.Last {
-					t113.Turned++
+				if t210.Value < t111.Last {
+					t111.Turned++
 				}
-				t113.Count++
-				t113.Values += t213.Value
-				t113.Stages += int64(t213.Stages)
-				t113.Keys ^= t213.Key
-				t113.Last = t213.Value
+				t111.Count++
+				t111.Values += t210.Value
+				t111.Stages += int64(t210.Stages)
+				t111.Keys ^= t210.Key
+				t111.Last = t210.Value
 			}
-			result09 = 0
+			result08 = 0
 		}
 //line quern_gen.go:13
-		result2 := result09
+		result2 := result08
 //line alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -3310,7 +3309,7 @@ func quernRow5TallyActor(r *host2.Run, t213 *Item, t36, t113 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3334,39 +3333,39 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t46 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t214 := source3
-				var result010 uint32
+				t211 := source3
+				var result09 uint32
 				switch {
 				default:
 //line look.go:33
-					if t214 == 4 {
-						result010 = 0
+					if t211 == 4 {
+						result09 = 0
 						break
 //line look.go:35
-					} else if t214 < 4 {
-						result010 = shape.Slots + t214*shape.SideSlots
+					} else if t211 < 4 {
+						result09 = shape.Slots + t211*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result010 = shape.Slots + (t214-1)*shape.SideSlots
+					result09 = shape.Slots + (t211-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t56 := source3
-				var result011 uint32
+				t57 := source3
+				var result010 uint32
 //line look.go:43
-				if t56 == 4 {
-					result011 = shape.Slots
+				if t57 == 4 {
+					result010 = shape.Slots
 				} else {
-					result011 = shape.SideSlots
+					result010 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
 				t77 := at3
-				t85 := at3 + shape.Out
+				t86 := at3 + shape.Out
 //line alone.go:176
-				slot3 := t422[t77:t85]
+				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t105]
+				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
 				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
@@ -3386,7 +3385,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result012 bool
+				var result011 bool
 			block7:
 				switch {
 				default:
@@ -3395,110 +3394,121 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 					count2 := uint32(t49.Post[list2])
 					for i2 := uint32(0); i2 < count2; i2++ {
 						to2 := t49.Post[list2+1+int(i2)]
-						t114 := uint32(to2)
-						t215 := uint32(to2 >> 32)
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t49.To.Box == t114 && t49.To.Actor == t215) {
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
 //line send.go:31
-							t115 := int(t114) * 16
-							t216 := (int(t114) + 1) * 16
+							t114 := int(t113) * 16
+							t214 := (int(t113) + 1) * 16
 //line send.go:31
-							b5 := t49.Post[t115:t216]
-							memory3 := t49.Post
+							b5 := t49.Post[t114:t214]
+							memory2 := t49.Post
 							if b5[13] == 1 {
-								memory3 = t49.Host
+								memory2 = t49.Host
 							}
-							loaded15 := host2.Load64(r, &b5[0])
+							t38 := b5[14]
 //line send.go:36
-							loaded16 := host2.Load64(r, &b5[8])
-							loaded17 := host2.Load64(r, &b5[10])
+							t47 := uint32(b5[11])
 //line send.go:36
-							t49.To = actor.Target{Box: t114, Actor: t215, Tail: loaded15, Head: loaded16, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded17)}
-//line send.go:38
-							end2 := t49.To.Ring + uint64(t49.To.Slots)*t49.To.Step
-							if end2 > uint64(len(memory3)) || t49.To.Ring > end2 {
-//line send.go:39
+							t58 := uint32(b5[12])
+							ring3 := t38
+							slots4 := t47
+							step2 := t58
+//line send.go:37
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded15 := host2.Load64(r, &b5[0])
+//line send.go:41
+							loaded16 := host2.Load64(r, &b5[8])
+							t87 := ring3
+							t98 := end2
+//line send.go:42
+							loaded17 := host2.Load64(r, &b5[10])
+//line send.go:41
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
 						}
 //line alone.go:195
-						t37 := t49
+						t39 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:60
-							for b6 := t37.To.Words; ; {
-								if t37.To.Owner != t37.To.Actor || uint32(t37.To.Tail)-uint32(t37.To.Head) >= t37.To.Slots {
-									t116 := t37
-//line send.go:83
-									b7 := t116.To.Words
+//line send.go:58
+							for b6 := t39.To.Words; ; {
+								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
+									t115 := t39
+//line send.go:81
+									b7 := t115.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:84
-									t116.To.Owner = uint32(loaded18)
+//line send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:85
-									if t116.To.Owner != t116.To.Actor {
+//line send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t116
-										t38 := t116
-//line send.go:88
+										t215 := t115
+										t310 := t115
+//line send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
-										t57 := loaded19
-//line send.go:88
+										t59 := loaded19
+//line send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
-										t78 := loaded20
-//line send.go:88
-										t217.To.Tail = t57
-//line send.go:88
-										t38.To.Head = t78
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots && t116.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
-//line send.go:90
-											t116.To.Head = loaded21
-											kernel.StoreRelaxed(&b7[8], t116.To.Head)
+										t78 := uint32(loaded20)
+//line send.go:86
+										t215.To.Tail = t59
+//line send.go:86
+										t310.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+											head2 := loaded21
+//line send.go:89
+											kernel.StoreRelaxed(&b7[8], head2)
+											t115.To.Head = uint32(head2)
 										}
-										if uint32(t116.To.Tail)-uint32(t116.To.Head) >= t116.To.Slots {
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
 											room6 = 1
 										} else {
 											room6 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room7 := room6
 									if room7 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b6[1], 1)
 										ticket3 = 0
 										room5 = room7
 										break block8
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded22 := host2.Load64(r, &b6[10])
 								owner2 := uint32(loaded22)
-//line send.go:70
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t37.To.Tail, t37.To.Tail+1)
+//line send.go:68
+								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
 								tail2 := old2
-//line send.go:71
-								if tail2 == t37.To.Tail {
-									t58 := t37
-									t67 := t37
+//line send.go:69
+								if tail2 == t39.To.Tail {
+									t510 := t39
+									t67 := t39
 									t79 := tail2 + 1
-									t86 := owner2
-//line send.go:72
-									t58.To.Tail = t79
-//line send.go:72
-									t67.To.Owner = t86
-									t98 := uint32(tail2)
-									ticket3 = t98
+									t88 := owner2
+//line send.go:70
+									t510.To.Tail = t79
+//line send.go:70
+									t67.To.Owner = t88
+									t99 := uint32(tail2)
+									ticket3 = t99
 									room5 = 0
 									break block8
 								}
-//line send.go:75
-								t37.To.Tail = tail2
+//line send.go:73
+								t39.To.Tail = tail2
 							}
 						}
 //line alone.go:195
@@ -3514,76 +3524,63 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result012 := t49.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result013
+							saved3[len(t532)] = result012
 							t50[12] = i2 + 1
-							result012 = false
+							result011 = false
 							break block7
 						}
 //line alone.go:205
 						if room8 == 0 {
-							t99 := t49
-							t106 := t532
-							t117 := ticket4
+							t910 := t49
+							t105 := t532
+							t116 := ticket4
 //line alone.go:229
-							t118 := t99.To.Memory
-							t218 := t117
-//line send.go:47
-							t119 := t99.To.Ring
-//line send.go:47
-							t219 := t99.To.Step
-//line send.go:47
-							t39 := t99.To.Slots
-							t47 := t218
-//line send.go:51
-							result014 := int(t119 + uint64(t47&(t39-1))*t219)
-//line send.go:47
-							result015 := result014
+							t117 := t116
+//line send.go:49
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line send.go:49
+							result013 := t910.To.Ring[t118:]
 //line alone.go:229
-							t410 := result015
-							t59 := uint64(t117+1) << 32
-							memory4 := t118
-							slot4 := t410
-							tag3 := t59
+							t311 := result013
+							t410 := uint64(t116+1) << 32
+							slot4 := t311
+							tag3 := t410
 //line alone.go:230
-							t69 := t99
-							t711 := memory4
-							t87 := slot4
-							t910 := tag3
-//line send.go:103
-							t120 := t87
-							t220 := t87 + 4
-//line send.go:103
-							h2 := t711[t120:t220]
-							kernel.StoreRelaxed(&h2[0], t910|uint64(t69.ID<<8|128))
-							kernel.StoreRelaxed(&h2[1], t910)
-							kernel.StoreRelaxed(&h2[2], t910|uint64(t69.Words[t69.At+2]))
-							kernel.StoreRelaxed(&h2[3], t910|uint64(t69.Words[t69.At+3]))
+							t511 := t910
+							t69 := slot4
+							t711 := tag3
+//line send.go:102
+							h2 := t69[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+							kernel.StoreRelaxed(&h2[1], t711)
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t106); w8++ {
-								kernel.StoreRelaxed(&memory4[slot4+4+w8], tag3|uint64(t106[w8]))
+							for w8 := 0; w8 < len(t105); w8++ {
+								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
-							t107 := t99
-//line send.go:114
-							if !(t107.Wakes == 0 || t107.To.Kind == 1) {
-//line send.go:119
+							t89 := t910
+//line send.go:113
+							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b8 := t107.To.Words
+								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t107.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t107.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
+									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result012 = true
+					result011 = true
 				}
 //line alone.go:82
-				t552 = result012
+				t552 = result011
 			}
 			whole := t552
 //line alone.go:83
@@ -3623,23 +3620,23 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								}
 								next4 := t60[level2]
 								t610 := level2
-								var result016 uint32
+								var result014 uint32
 								switch {
 								default:
 //line look.go:33
 									if t610 == 4 {
-										result016 = 0
+										result014 = 0
 										break
 //line look.go:35
 									} else if t610 < 4 {
-										result016 = shape.Slots + t610*shape.SideSlots
+										result014 = shape.Slots + t610*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result016 = shape.Slots + (t610-1)*shape.SideSlots
+									result014 = shape.Slots + (t610-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
 //line alone.go:120
@@ -3657,11 +3654,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							middle2 := uint32(loaded26>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots5 := uint32(t61[11])
+							if slots5 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -3673,7 +3670,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						if !(source4 == 9) {
 //line alone.go:143
 							t123 := t622
-							ring2 := t123
+							ring4 := t123
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -3681,43 +3678,43 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								t133 := t632
 //line alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t133
+								ring4 = t133
 								at5 = t143
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
-								var result017 uint32
+								var result015 uint32
 								switch {
 								default:
 //line look.go:33
 									if t163 == 4 {
-										result017 = 0
+										result015 = 0
 										break
 //line look.go:35
 									} else if t163 < 4 {
-										result017 = shape.Slots + t163*shape.SideSlots
+										result015 = shape.Slots + t163*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result017 = shape.Slots + (t163-1)*shape.SideSlots
+									result015 = shape.Slots + (t163-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t193 := source4
-								var result018 uint32
+								var result016 uint32
 //line look.go:43
 								if t193 == 4 {
-									result018 = shape.Slots
+									result016 = shape.Slots
 								} else {
-									result018 = shape.SideSlots
+									result016 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
 							}
-							t2110 := at5
+							t216 := at5
 							t223 := at5 + shape.In
 //line alone.go:151
-							slot5 := ring2[t2110:t223]
+							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
@@ -3732,11 +3729,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -3796,6 +3793,7 @@ func quernHostSendActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -3805,18 +3803,18 @@ func quernHostSendActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
 	var in2 *Order
 	var out2 *Sent
-	var t36 *Order
+	var t37 *Order
 	var t46 *Sent
-	var result037 kernel.Action = 1
-	outcome := uint32(result037)
+	var result032 kernel.Action = 1
+	outcome := uint32(result032)
 	var forwards bool
 	var stops bool
 	var last bool
-	t917 := shape.OutAt
-	t1011 := shape.OutAt + shape.Out - 3
+	t921 := shape.OutAt
+	t1010 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
-	t522 := shape.OutAt + shape.Out - 3
-	t2310 := shape.Stride
+	t524 := shape.OutAt + shape.Out - 3
+	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -3867,7 +3865,7 @@ func quernHostSendActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1SendActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1SendActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -3908,13 +3906,13 @@ func quernHostSendActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t36 = in2
+				t37 = in2
 				t46 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t36, t46, sh, outcome)
+						quernRow4SendActor(r, cs2, first3, t37, c2, t46, sh, outcome)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -3933,7 +3931,7 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t917, t1011, cursor, forwards, t51, t522, last, command, in, mail, t2310, t253, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t921, t1010, cursor, forwards, t51, t524, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -3952,7 +3950,7 @@ func quernHostSendActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -4039,97 +4037,108 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -4154,58 +4163,45 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -4219,7 +4215,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -4228,7 +4224,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -4253,23 +4249,23 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -4287,11 +4283,11 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -4303,7 +4299,7 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -4311,43 +4307,43 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -4362,11 +4358,11 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -4391,12 +4387,12 @@ func quernRow2SendActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*act
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
 //line alone.go:58
 		_ = cells[0].In
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -4410,162 +4406,173 @@ func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Order, t46 *Sent, sh *actor.Status, outcome uint32) {
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t37 *Order, c2 int, t46 *Sent, sh *actor.Status, outcome uint32) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 		t2 := threadX == 0
 //line quern_gen.go:13
-		t113 := c2
+		t111 := c3
 //line handlers.go:100
-		item := Item{Key: t36.Key, Value: t36.Value}
+		item := Item{Key: t37.Key, Value: t37.Value}
 		taken := 0
 //line handlers.go:103
-		if t36.How == 0 && threadX == 0 {
-			t114 := t113
+		if t37.How == 0 && threadX == 0 {
+			t113 := t111
 //line handlers.go:104
-			t213 := t36.To
-			t37 := &item
+			t210 := t37.To
+			t38 := &item
 //line group.go:43
 			taken2 := 0
-			t115 := t114
+			t114 := t113
 //line group.go:44
-			result09 := t213.Len(t115)
-			t38 := result09
-			for i2 := 0; i2 < t38; i2++ {
+			result08 := t210.Len(t114)
+			t39 := result08
+			for i2 := 0; i2 < t39; i2++ {
 //line group.go:45
-				t47 := t114
-				t56 := t114
+				t47 := t113
+				t57 := t113
 				t67 := i2
 //line group.go:33
-				t39 := t67 < 0
-				if !t39 {
-					t116 := t56
+				t310 := t67 < 0
+				if !t310 {
+					t115 := t57
 //line group.go:33
-					result010 := t213.Len(t116)
-					t39 = t67 >= result010
+					result09 := t210.Len(t115)
+					t310 = t67 >= result09
 				}
-				if t39 {
+				if t310 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded15 := host2.Load64(r, &t56.Post[int(uint32(t56.Post[t213.Place]))+t67])
+				loaded15 := host2.Load64(r, &t57.Post[int(uint32(t57.Post[t210.Place]))+t67])
 				member := loaded15
 //line group.go:37
-				result011 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
+				result010 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
 //line group.go:45
-				t85 := result011
-				t97 := t37
-				var result012 bool
+				t86 := result010
+				t97 := t38
+				var result011 bool
 //line context.go:54
-				if t85.Mailbox == 0 {
-					result012 = false
+				if t86.Mailbox == 0 {
+					result011 = false
 				} else {
-					t117 := t85.Mailbox
-					t214 := t85.Actor
+					t116 := t86.Mailbox
+					t211 := t86.Actor
 //line send.go:28
-					if !(t47.To.Box == t117 && t47.To.Actor == t214) {
+					if !(t47.To.Box == t116 && t47.To.Actor == t211) {
 //line send.go:31
-						t118 := int(t117) * 16
-						t215 := (int(t117) + 1) * 16
+						t117 := int(t116) * 16
+						t213 := (int(t116) + 1) * 16
 //line send.go:31
-						b5 := t47.Post[t118:t215]
-						memory3 := t47.Post
+						b5 := t47.Post[t117:t213]
+						memory2 := t47.Post
 						if b5[13] == 1 {
-							memory3 = t47.Host
+							memory2 = t47.Host
 						}
-						loaded16 := host2.Load64(r, &b5[0])
+						t311 := b5[14]
 //line send.go:36
-						loaded17 := host2.Load64(r, &b5[8])
-						loaded18 := host2.Load64(r, &b5[10])
+						t48 := uint32(b5[11])
 //line send.go:36
-						t47.To = actor.Target{Box: t117, Actor: t214, Tail: loaded16, Head: loaded17, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded18)}
-//line send.go:38
-						end2 := t47.To.Ring + uint64(t47.To.Slots)*t47.To.Step
-//line send.go:38
-						if end2 > uint64(len(memory3)) || t47.To.Ring > end2 {
+						t58 := uint32(b5[12])
+						ring3 := t311
+						slots4 := t48
+						step2 := t58
+//line send.go:37
+						end2 := ring3 + uint64(slots4)*uint64(step2)
+						if end2 > uint64(len(memory2)) || ring3 > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
+						loaded16 := host2.Load64(r, &b5[0])
+//line send.go:41
+						loaded17 := host2.Load64(r, &b5[8])
+						t87 := ring3
+						t98 := end2
+//line send.go:42
+						loaded18 := host2.Load64(r, &b5[10])
+//line send.go:41
+						t47.To = actor.Target{Box: t116, Actor: t211, Tail: loaded16, Head: uint32(loaded17), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded18)}
 					}
 //line context.go:58
-					t310 := t47
+					t312 := t47
 					var ticket3 uint32
 					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:60
-						for b6 := t310.To.Words; ; {
-							if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-uint32(t310.To.Head) >= t310.To.Slots {
-								t119 := t310
-//line send.go:83
-								b7 := t119.To.Words
+//line send.go:58
+						for b6 := t312.To.Words; ; {
+							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-t312.To.Head >= t312.To.Slots {
+								t118 := t312
+//line send.go:81
+								b7 := t118.To.Words
 								loaded19 := host2.Load64(r, &b7[10])
-//line send.go:84
-								t119.To.Owner = uint32(loaded19)
+//line send.go:82
+								t118.To.Owner = uint32(loaded19)
 								var room6 uint32
-//line send.go:85
-								if t119.To.Owner != t119.To.Actor {
+//line send.go:83
+								if t118.To.Owner != t118.To.Actor {
 									room6 = 2
 								} else {
-									t216 := t119
-									t311 := t119
-//line send.go:88
+									t214 := t118
+									t313 := t118
+//line send.go:86
 									loaded20 := host2.Load64(r, &b7[0])
-									t57 := loaded20
-//line send.go:88
+									t59 := loaded20
+//line send.go:86
 									loaded21 := host2.Load64(r, &b7[8])
-									t77 := loaded21
-//line send.go:88
-									t216.To.Tail = t57
-//line send.go:88
-									t311.To.Head = t77
-									if uint32(t119.To.Tail)-uint32(t119.To.Head) >= t119.To.Slots && t119.To.Kind == 1 {
-										loaded22 := host2.Load64(r, &t119.Host[b7[15]+1])
-//line send.go:90
-										t119.To.Head = loaded22
-										kernel.StoreRelaxed(&b7[8], t119.To.Head)
+									t77 := uint32(loaded21)
+//line send.go:86
+									t214.To.Tail = t59
+//line send.go:86
+									t313.To.Head = t77
+									if uint32(t118.To.Tail)-t118.To.Head >= t118.To.Slots && t118.To.Kind == 1 {
+										loaded22 := host2.Load64(r, &t118.Host[b7[15]+1])
+										head2 := loaded22
+//line send.go:89
+										kernel.StoreRelaxed(&b7[8], head2)
+										t118.To.Head = uint32(head2)
 									}
-									if uint32(t119.To.Tail)-uint32(t119.To.Head) >= t119.To.Slots {
+									if uint32(t118.To.Tail)-t118.To.Head >= t118.To.Slots {
 										room6 = 1
 									} else {
 										room6 = 0
 									}
 								}
-//line send.go:62
+//line send.go:60
 								room7 := room6
 								if room7 != 0 {
-//line send.go:63
+//line send.go:61
 									atomic.AddUint64(&b6[1], 1)
 									ticket3 = 0
 									room5 = room7
 									break block6
 								}
 							}
-//line send.go:67
+//line send.go:65
 							loaded23 := host2.Load64(r, &b6[10])
 							owner2 := uint32(loaded23)
-//line send.go:70
-							old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
+//line send.go:68
+							old2 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
 							tail2 := old2
-//line send.go:71
-							if tail2 == t310.To.Tail {
-								t58 := t310
-								t68 := t310
+//line send.go:69
+							if tail2 == t312.To.Tail {
+								t510 := t312
+								t68 := t312
 								t78 := tail2 + 1
-								t86 := owner2
-//line send.go:72
-								t58.To.Tail = t78
-//line send.go:72
-								t68.To.Owner = t86
-								t98 := uint32(tail2)
-								ticket3 = t98
+								t88 := owner2
+//line send.go:70
+								t510.To.Tail = t78
+//line send.go:70
+								t68.To.Owner = t88
+								t99 := uint32(tail2)
+								ticket3 = t99
 								room5 = 0
 								break block6
 							}
-//line send.go:75
-							t310.To.Tail = tail2
+//line send.go:73
+							t312.To.Tail = tail2
 						}
 					}
 //line context.go:58
@@ -4573,225 +4580,222 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 					room8 := room5
 //line context.go:59
 					if room8 != 0 {
-						result012 = false
+						result011 = false
 					} else {
-						t69 := t47.To.Memory
-						t79 := ticket4
-//line send.go:47
-						t120 := t47.To.Ring
-//line send.go:47
-						t217 := t47.To.Step
-//line send.go:47
-						t312 := t47.To.Slots
-						t48 := t79
-//line send.go:51
-						result013 := int(t120 + uint64(t48&(t312-1))*t217)
-//line send.go:47
-						result014 := result013
+						t69 := ticket4
+//line send.go:49
+						t119 := t69 & (t47.To.Slots - 1) * t47.To.Step
+//line send.go:49
+						result012 := t47.To.Ring[t119:]
 //line context.go:62
-						t99 := result014
-						t105 := uint64(ticket4+1) << 32
-						memory4 := t69
-						slot3 := t99
-						tag2 := t105
+						t89 := result012
+						t910 := uint64(ticket4+1) << 32
+						slot3 := t89
+						tag2 := t910
 //line context.go:63
-						t1110 := t47
-						t123 := memory4
+						t104 := t47
+						t1110 := slot3
+						t123 := tag2
+//line send.go:102
+						h2 := t1110[:c2]
+						kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
+						kernel.StoreRelaxed(&h2[1], t123)
+						kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
+						kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
+//line context.go:64
 						t133 := slot3
 						t143 := tag2
-//line send.go:103
-						t121 := t133
-						t218 := t133 + 4
-//line send.go:103
-						h2 := t123[t121:t218]
-						kernel.StoreRelaxed(&h2[0], t143|uint64(t1110.ID<<8|128))
-						kernel.StoreRelaxed(&h2[1], t143)
-						kernel.StoreRelaxed(&h2[2], t143|uint64(t1110.Words[t1110.At+2]))
-						kernel.StoreRelaxed(&h2[3], t143|uint64(t1110.Words[t1110.At+3]))
+						t152 := t97
 //line context.go:64
-						t152 := memory4
-						t163 := slot3 + 4
-						t172 := tag2
-						t182 := t97
-//line context.go:64
-						kernel.PutWords(t152, t163, t172, t182)
-						t193 := t47
-//line send.go:114
-						if !(t193.Wakes == 0 || t193.To.Kind == 1) {
-//line send.go:119
+						kernel.PutWords(t133, 4, t143, t152)
+						t163 := t47
+//line send.go:113
+						if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line send.go:118
 							kernel.Fence()
-							b8 := t193.To.Words
+							b8 := t163.To.Words
 							loaded24 := host2.Load64(r, &b8[9])
 							if loaded24 != 0 {
-//line send.go:122
-								kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
-								kernel.StoreRelaxed(&t193.Host[0], 1)
+//line send.go:121
+								kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
+								kernel.StoreRelaxed(&t163.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result012 = true
+						result011 = true
 					}
 				}
 //line group.go:45
-				if result012 {
+				if result011 {
 					taken2++
 				}
 			}
-			result015 := taken2
+			result013 := taken2
 //line handlers.go:104
-			taken = result015
-		} else if t36.How == 1 {
+			taken = result013
+		} else if t37.How == 1 {
 			item.Key += uint64(threadX)
-			t59 := t113
+			t511 := t111
 //line handlers.go:107
-			t610 := t36.To
-			t710 := item.Key
-			t87 := &item
+			t610 := t37.To
+			t79 := item.Key
+			t810 := &item
 //line group.go:56
-			t124 := t59
+			t120 := t511
 //line group.go:56
-			result016 := t610.Len(t124)
-			n := result016
-			var result017 bool
+			result014 := t610.Len(t120)
+			n := result014
+			var result015 bool
 //line group.go:57
 			if n == 0 {
-				result017 = false
+				result015 = false
 			} else {
-				t313 := t59
-				t49 := t59
-				t510 := t710
+				t314 := t511
+				t49 := t511
+				t512 := t79
 				t611 := n
 //line group.go:60
-				result018 := actor.Pick(t510, t611)
-				t88 := result018
+				result016 := actor.Pick(t512, t611)
+				t811 := result016
 //line group.go:33
-				t314 := t88 < 0
-				if !t314 {
-					t125 := t49
+				t315 := t811 < 0
+				if !t315 {
+					t121 := t49
 //line group.go:33
-					result019 := t610.Len(t125)
-					t314 = t88 >= result019
+					result017 := t610.Len(t121)
+					t315 = t811 >= result017
 				}
-				if t314 {
+				if t315 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded25 := host2.Load64(r, &t49.Post[int(uint32(t49.Post[t610.Place]))+t88])
+				loaded25 := host2.Load64(r, &t49.Post[int(uint32(t49.Post[t610.Place]))+t811])
 				member2 := loaded25
 //line group.go:37
-				result020 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
 //line group.go:60
-				t106 := result020
-				t1111 := t87
-				var result021 bool
+				t105 := result018
+				t1111 := t810
+				var result019 bool
 //line context.go:54
-				if t106.Mailbox == 0 {
-					result021 = false
+				if t105.Mailbox == 0 {
+					result019 = false
 				} else {
-					t126 := t106.Mailbox
-					t219 := t106.Actor
+					t124 := t105.Mailbox
+					t215 := t105.Actor
 //line send.go:28
-					if !(t313.To.Box == t126 && t313.To.Actor == t219) {
+					if !(t314.To.Box == t124 && t314.To.Actor == t215) {
 //line send.go:31
-						t127 := int(t126) * 16
-						t220 := (int(t126) + 1) * 16
+						t125 := int(t124) * 16
+						t216 := (int(t124) + 1) * 16
 //line send.go:31
-						b9 := t313.Post[t127:t220]
-						memory5 := t313.Post
+						b9 := t314.Post[t125:t216]
+						memory3 := t314.Post
 						if b9[13] == 1 {
-							memory5 = t313.Host
+							memory3 = t314.Host
 						}
-						loaded26 := host2.Load64(r, &b9[0])
+						t316 := b9[14]
 //line send.go:36
-						loaded27 := host2.Load64(r, &b9[8])
-						loaded28 := host2.Load64(r, &b9[10])
+						t410 := uint32(b9[11])
 //line send.go:36
-						t313.To = actor.Target{Box: t126, Actor: t219, Tail: loaded26, Head: loaded27, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded28)}
-//line send.go:38
-						end3 := t313.To.Ring + uint64(t313.To.Slots)*t313.To.Step
-//line send.go:38
-						if end3 > uint64(len(memory5)) || t313.To.Ring > end3 {
+						t513 := uint32(b9[12])
+						ring4 := t316
+						slots5 := t410
+						step3 := t513
+//line send.go:37
+						end3 := ring4 + uint64(slots5)*uint64(step3)
+						if end3 > uint64(len(memory3)) || ring4 > end3 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
+						loaded26 := host2.Load64(r, &b9[0])
+//line send.go:41
+						loaded27 := host2.Load64(r, &b9[8])
+						t812 := ring4
+						t911 := end3
+//line send.go:42
+						loaded28 := host2.Load64(r, &b9[10])
+//line send.go:41
+						t314.To = actor.Target{Box: t124, Actor: t215, Tail: loaded26, Head: uint32(loaded27), Words: b9, Ring: memory3[t812:t911], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded28)}
 					}
 //line context.go:58
-					t315 := t313
+					t317 := t314
 					var ticket5 uint32
 					var room9 uint32
 				block7:
 					switch {
 					default:
-//line send.go:60
-						for b10 := t315.To.Words; ; {
-							if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-uint32(t315.To.Head) >= t315.To.Slots {
-								t128 := t315
-//line send.go:83
-								b11 := t128.To.Words
+//line send.go:58
+						for b10 := t317.To.Words; ; {
+							if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-t317.To.Head >= t317.To.Slots {
+								t126 := t317
+//line send.go:81
+								b11 := t126.To.Words
 								loaded29 := host2.Load64(r, &b11[10])
-//line send.go:84
-								t128.To.Owner = uint32(loaded29)
+//line send.go:82
+								t126.To.Owner = uint32(loaded29)
 								var room10 uint32
-//line send.go:85
-								if t128.To.Owner != t128.To.Actor {
+//line send.go:83
+								if t126.To.Owner != t126.To.Actor {
 									room10 = 2
 								} else {
-									t221 := t128
-									t316 := t128
-//line send.go:88
+									t217 := t126
+									t318 := t126
+//line send.go:86
 									loaded30 := host2.Load64(r, &b11[0])
-									t511 := loaded30
-//line send.go:88
+									t514 := loaded30
+//line send.go:86
 									loaded31 := host2.Load64(r, &b11[8])
-									t711 := loaded31
-//line send.go:88
-									t221.To.Tail = t511
-//line send.go:88
-									t316.To.Head = t711
-									if uint32(t128.To.Tail)-uint32(t128.To.Head) >= t128.To.Slots && t128.To.Kind == 1 {
-										loaded32 := host2.Load64(r, &t128.Host[b11[15]+1])
-//line send.go:90
-										t128.To.Head = loaded32
-										kernel.StoreRelaxed(&b11[8], t128.To.Head)
+									t710 := uint32(loaded31)
+//line send.go:86
+									t217.To.Tail = t514
+//line send.go:86
+									t318.To.Head = t710
+									if uint32(t126.To.Tail)-t126.To.Head >= t126.To.Slots && t126.To.Kind == 1 {
+										loaded32 := host2.Load64(r, &t126.Host[b11[15]+1])
+										head3 := loaded32
+//line send.go:89
+										kernel.StoreRelaxed(&b11[8], head3)
+										t126.To.Head = uint32(head3)
 									}
-									if uint32(t128.To.Tail)-uint32(t128.To.Head) >= t128.To.Slots {
+									if uint32(t126.To.Tail)-t126.To.Head >= t126.To.Slots {
 										room10 = 1
 									} else {
 										room10 = 0
 									}
 								}
-//line send.go:62
+//line send.go:60
 								room11 := room10
 								if room11 != 0 {
-//line send.go:63
+//line send.go:61
 									atomic.AddUint64(&b10[1], 1)
 									ticket5 = 0
 									room9 = room11
 									break block7
 								}
 							}
-//line send.go:67
+//line send.go:65
 							loaded33 := host2.Load64(r, &b10[10])
 							owner3 := uint32(loaded33)
-//line send.go:70
-							old3 := kernel.AtomicCompareAndSwap(&b10[0], t315.To.Tail, t315.To.Tail+1)
+//line send.go:68
+							old3 := kernel.AtomicCompareAndSwap(&b10[0], t317.To.Tail, t317.To.Tail+1)
 							tail3 := old3
-//line send.go:71
-							if tail3 == t315.To.Tail {
-								t512 := t315
-								t612 := t315
-								t712 := tail3 + 1
-								t89 := owner3
-//line send.go:72
-								t512.To.Tail = t712
-//line send.go:72
-								t612.To.Owner = t89
-								t910 := uint32(tail3)
-								ticket5 = t910
+//line send.go:69
+							if tail3 == t317.To.Tail {
+								t515 := t317
+								t612 := t317
+								t711 := tail3 + 1
+								t813 := owner3
+//line send.go:70
+								t515.To.Tail = t711
+//line send.go:70
+								t612.To.Owner = t813
+								t912 := uint32(tail3)
+								ticket5 = t912
 								room9 = 0
 								break block7
 							}
-//line send.go:75
-							t315.To.Tail = tail3
+//line send.go:73
+							t317.To.Tail = tail3
 						}
 					}
 //line context.go:58
@@ -4799,207 +4803,204 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 					room12 := room9
 //line context.go:59
 					if room12 != 0 {
-						result021 = false
+						result019 = false
 					} else {
-						t613 := t313.To.Memory
-						t713 := ticket6
-//line send.go:47
-						t129 := t313.To.Ring
-//line send.go:47
-						t223 := t313.To.Step
-//line send.go:47
-						t317 := t313.To.Slots
-						t410 := t713
-//line send.go:51
-						result022 := int(t129 + uint64(t410&(t317-1))*t223)
-//line send.go:47
-						result023 := result022
+						t613 := ticket6
+//line send.go:49
+						t127 := t613 & (t314.To.Slots - 1) * t314.To.Step
+//line send.go:49
+						result020 := t314.To.Ring[t127:]
 //line context.go:62
-						t911 := result023
-						t107 := uint64(ticket6+1) << 32
-						memory6 := t613
-						slot4 := t911
-						tag3 := t107
+						t814 := result020
+						t913 := uint64(ticket6+1) << 32
+						slot4 := t814
+						tag3 := t913
 //line context.go:63
-						t1112 := t313
-						t1210 := memory6
+						t106 := t314
+						t1112 := slot4
+						t128 := tag3
+//line send.go:102
+						h3 := t1112[:c2]
+						kernel.StoreRelaxed(&h3[0], t128|uint64(t106.ID<<8|128))
+						kernel.StoreRelaxed(&h3[1], t128)
+						kernel.StoreRelaxed(&h3[2], t128|uint64(t106.Words[t106.At+2]))
+						kernel.StoreRelaxed(&h3[3], t128|uint64(t106.Words[t106.At+3]))
+//line context.go:64
 						t134 := slot4
 						t144 := tag3
-//line send.go:103
-						t130 := t134
-						t224 := t134 + 4
-//line send.go:103
-						h3 := t1210[t130:t224]
-						kernel.StoreRelaxed(&h3[0], t144|uint64(t1112.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t144)
-						kernel.StoreRelaxed(&h3[2], t144|uint64(t1112.Words[t1112.At+2]))
-						kernel.StoreRelaxed(&h3[3], t144|uint64(t1112.Words[t1112.At+3]))
+						t153 := t1111
 //line context.go:64
-						t153 := memory6
-						t164 := slot4 + 4
-						t173 := tag3
-						t183 := t1111
-//line context.go:64
-						kernel.PutWords(t153, t164, t173, t183)
-						t194 := t313
-//line send.go:114
-						if !(t194.Wakes == 0 || t194.To.Kind == 1) {
-//line send.go:119
+						kernel.PutWords(t134, 4, t144, t153)
+						t164 := t314
+//line send.go:113
+						if !(t164.Wakes == 0 || t164.To.Kind == 1) {
+//line send.go:118
 							kernel.Fence()
-							b12 := t194.To.Words
+							b12 := t164.To.Words
 							loaded34 := host2.Load64(r, &b12[9])
 							if loaded34 != 0 {
-//line send.go:122
-								kernel.StoreRelaxed(&t194.Host[b12[15]], 1)
-								kernel.StoreRelaxed(&t194.Host[0], 1)
+//line send.go:121
+								kernel.StoreRelaxed(&t164.Host[b12[15]], 1)
+								kernel.StoreRelaxed(&t164.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result021 = true
+						result019 = true
 					}
 				}
 //line group.go:60
-				result017 = result021
+				result015 = result019
 			}
 //line handlers.go:107
-			if result017 {
+			if result015 {
 				taken = 1
 			}
-		} else if t36.How == 2 && threadX == 0 {
-			t108 := t113
-			t1113 := t113
+		} else if t37.How == 2 && threadX == 0 {
+			t107 := t111
+			t1113 := t111
 //line handlers.go:111
-			t1211 := int(t36.Member)
+			t129 := int(t37.Member)
 //line handlers.go:111
-			g := t36.To
+			g := t37.To
 //line group.go:33
-			t318 := t1211 < 0
-			if !t318 {
-				t131 := t1113
+			t319 := t129 < 0
+			if !t319 {
+				t130 := t1113
 //line group.go:33
-				result024 := g.Len(t131)
-				t318 = t1211 >= result024
+				result021 := g.Len(t130)
+				t319 = t129 >= result021
 			}
-			if t318 {
+			if t319 {
 //line group.go:34
 				host2.Fail(r, "group has no member of this number")
 			}
-			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
+			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t129])
 			member3 := loaded35
 //line group.go:37
-			result025 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
+			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
 //line handlers.go:111
-			t145 := result025
+			t145 := result022
 			t154 := &item
-			var result026 bool
+			var result023 bool
 //line context.go:54
 			if t145.Mailbox == 0 {
-				result026 = false
+				result023 = false
 			} else {
-				t135 := t145.Mailbox
-				t225 := t145.Actor
+				t131 := t145.Mailbox
+				t218 := t145.Actor
 //line send.go:28
-				if !(t108.To.Box == t135 && t108.To.Actor == t225) {
+				if !(t107.To.Box == t131 && t107.To.Actor == t218) {
 //line send.go:31
-					t136 := int(t135) * 16
-					t226 := (int(t135) + 1) * 16
+					t135 := int(t131) * 16
+					t219 := (int(t131) + 1) * 16
 //line send.go:31
-					b13 := t108.Post[t136:t226]
-					memory7 := t108.Post
+					b13 := t107.Post[t135:t219]
+					memory4 := t107.Post
 					if b13[13] == 1 {
-						memory7 = t108.Host
+						memory4 = t107.Host
 					}
-					loaded36 := host2.Load64(r, &b13[0])
+					t320 := b13[14]
 //line send.go:36
-					loaded37 := host2.Load64(r, &b13[8])
-					loaded38 := host2.Load64(r, &b13[10])
+					t411 := uint32(b13[11])
 //line send.go:36
-					t108.To = actor.Target{Box: t135, Actor: t225, Tail: loaded36, Head: loaded37, Words: b13, Memory: memory7, Ring: b13[14], Step: b13[12], Slots: uint32(b13[11]), Kind: uint32(b13[13]), Owner: uint32(loaded38)}
-//line send.go:38
-					end4 := t108.To.Ring + uint64(t108.To.Slots)*t108.To.Step
-//line send.go:38
-					if end4 > uint64(len(memory7)) || t108.To.Ring > end4 {
+					t516 := uint32(b13[12])
+					ring5 := t320
+					slots6 := t411
+					step4 := t516
+//line send.go:37
+					end4 := ring5 + uint64(slots6)*uint64(step4)
+					if end4 > uint64(len(memory4)) || ring5 > end4 {
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
+					loaded36 := host2.Load64(r, &b13[0])
+//line send.go:41
+					loaded37 := host2.Load64(r, &b13[8])
+					t815 := ring5
+					t914 := end4
+//line send.go:42
+					loaded38 := host2.Load64(r, &b13[10])
+//line send.go:41
+					t107.To = actor.Target{Box: t131, Actor: t218, Tail: loaded36, Head: uint32(loaded37), Words: b13, Ring: memory4[t815:t914], Slots: slots6, Step: step4, Kind: uint32(b13[13]), Owner: uint32(loaded38)}
 				}
 //line context.go:58
-				t319 := t108
+				t321 := t107
 				var ticket7 uint32
 				var room13 uint32
 			block8:
 				switch {
 				default:
-//line send.go:60
-					for b14 := t319.To.Words; ; {
-						if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-uint32(t319.To.Head) >= t319.To.Slots {
-							t137 := t319
-//line send.go:83
-							b15 := t137.To.Words
+//line send.go:58
+					for b14 := t321.To.Words; ; {
+						if t321.To.Owner != t321.To.Actor || uint32(t321.To.Tail)-t321.To.Head >= t321.To.Slots {
+							t136 := t321
+//line send.go:81
+							b15 := t136.To.Words
 							loaded39 := host2.Load64(r, &b15[10])
-//line send.go:84
-							t137.To.Owner = uint32(loaded39)
+//line send.go:82
+							t136.To.Owner = uint32(loaded39)
 							var room14 uint32
-//line send.go:85
-							if t137.To.Owner != t137.To.Actor {
+//line send.go:83
+							if t136.To.Owner != t136.To.Actor {
 								room14 = 2
 							} else {
-								t227 := t137
-								t320 := t137
-//line send.go:88
+								t220 := t136
+								t323 := t136
+//line send.go:86
 								loaded40 := host2.Load64(r, &b15[0])
-								t513 := loaded40
-//line send.go:88
+								t517 := loaded40
+//line send.go:86
 								loaded41 := host2.Load64(r, &b15[8])
-								t714 := loaded41
-//line send.go:88
-								t227.To.Tail = t513
-//line send.go:88
-								t320.To.Head = t714
-								if uint32(t137.To.Tail)-uint32(t137.To.Head) >= t137.To.Slots && t137.To.Kind == 1 {
-									loaded42 := host2.Load64(r, &t137.Host[b15[15]+1])
-//line send.go:90
-									t137.To.Head = loaded42
-									kernel.StoreRelaxed(&b15[8], t137.To.Head)
+								t712 := uint32(loaded41)
+//line send.go:86
+								t220.To.Tail = t517
+//line send.go:86
+								t323.To.Head = t712
+								if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots && t136.To.Kind == 1 {
+									loaded42 := host2.Load64(r, &t136.Host[b15[15]+1])
+									head4 := loaded42
+//line send.go:89
+									kernel.StoreRelaxed(&b15[8], head4)
+									t136.To.Head = uint32(head4)
 								}
-								if uint32(t137.To.Tail)-uint32(t137.To.Head) >= t137.To.Slots {
+								if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots {
 									room14 = 1
 								} else {
 									room14 = 0
 								}
 							}
-//line send.go:62
+//line send.go:60
 							room15 := room14
 							if room15 != 0 {
-//line send.go:63
+//line send.go:61
 								atomic.AddUint64(&b14[1], 1)
 								ticket7 = 0
 								room13 = room15
 								break block8
 							}
 						}
-//line send.go:67
+//line send.go:65
 						loaded43 := host2.Load64(r, &b14[10])
 						owner4 := uint32(loaded43)
-//line send.go:70
-						old4 := kernel.AtomicCompareAndSwap(&b14[0], t319.To.Tail, t319.To.Tail+1)
+//line send.go:68
+						old4 := kernel.AtomicCompareAndSwap(&b14[0], t321.To.Tail, t321.To.Tail+1)
 						tail4 := old4
-//line send.go:71
-						if tail4 == t319.To.Tail {
-							t514 := t319
-							t614 := t319
-							t715 := tail4 + 1
-							t810 := owner4
-//line send.go:72
-							t514.To.Tail = t715
-//line send.go:72
-							t614.To.Owner = t810
-							t912 := uint32(tail4)
-							ticket7 = t912
+//line send.go:69
+						if tail4 == t321.To.Tail {
+							t518 := t321
+							t614 := t321
+							t713 := tail4 + 1
+							t816 := owner4
+//line send.go:70
+							t518.To.Tail = t713
+//line send.go:70
+							t614.To.Owner = t816
+							t915 := uint32(tail4)
+							ticket7 = t915
 							room13 = 0
 							break block8
 						}
-//line send.go:75
-						t319.To.Tail = tail4
+//line send.go:73
+						t321.To.Tail = tail4
 					}
 				}
 //line context.go:58
@@ -5007,213 +5008,210 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 				room16 := room13
 //line context.go:59
 				if room16 != 0 {
-					result026 = false
+					result023 = false
 				} else {
-					t615 := t108.To.Memory
-					t716 := ticket8
-//line send.go:47
-					t138 := t108.To.Ring
-//line send.go:47
-					t228 := t108.To.Step
-//line send.go:47
-					t321 := t108.To.Slots
-					t411 := t716
-//line send.go:51
-					result027 := int(t138 + uint64(t411&(t321-1))*t228)
-//line send.go:47
-					result028 := result027
+					t615 := ticket8
+//line send.go:49
+					t137 := t615 & (t107.To.Slots - 1) * t107.To.Step
+//line send.go:49
+					result024 := t107.To.Ring[t137:]
 //line context.go:62
-					t913 := result028
-					t109 := uint64(ticket8+1) << 32
-					memory8 := t615
-					slot5 := t913
-					tag4 := t109
+					t817 := result024
+					t916 := uint64(ticket8+1) << 32
+					slot5 := t817
+					tag4 := t916
 //line context.go:63
-					t1114 := t108
-					t1212 := memory8
-					t139 := slot5
+					t108 := t107
+					t1114 := slot5
+					t1210 := tag4
+//line send.go:102
+					h4 := t1114[:c2]
+					kernel.StoreRelaxed(&h4[0], t1210|uint64(t108.ID<<8|128))
+					kernel.StoreRelaxed(&h4[1], t1210)
+					kernel.StoreRelaxed(&h4[2], t1210|uint64(t108.Words[t108.At+2]))
+					kernel.StoreRelaxed(&h4[3], t1210|uint64(t108.Words[t108.At+3]))
+//line context.go:64
+					t138 := slot5
 					t146 := tag4
-//line send.go:103
-					t140 := t139
-					t229 := t139 + 4
-//line send.go:103
-					h4 := t1212[t140:t229]
-					kernel.StoreRelaxed(&h4[0], t146|uint64(t1114.ID<<8|128))
-					kernel.StoreRelaxed(&h4[1], t146)
-					kernel.StoreRelaxed(&h4[2], t146|uint64(t1114.Words[t1114.At+2]))
-					kernel.StoreRelaxed(&h4[3], t146|uint64(t1114.Words[t1114.At+3]))
+					t155 := t154
 //line context.go:64
-					t155 := memory8
-					t165 := slot5 + 4
-					t174 := tag4
-					t184 := t154
-//line context.go:64
-					kernel.PutWords(t155, t165, t174, t184)
-					t195 := t108
-//line send.go:114
-					if !(t195.Wakes == 0 || t195.To.Kind == 1) {
-//line send.go:119
+					kernel.PutWords(t138, 4, t146, t155)
+					t165 := t107
+//line send.go:113
+					if !(t165.Wakes == 0 || t165.To.Kind == 1) {
+//line send.go:118
 						kernel.Fence()
-						b16 := t195.To.Words
+						b16 := t165.To.Words
 						loaded44 := host2.Load64(r, &b16[9])
 						if loaded44 != 0 {
-//line send.go:122
-							kernel.StoreRelaxed(&t195.Host[b16[15]], 1)
-							kernel.StoreRelaxed(&t195.Host[0], 1)
+//line send.go:121
+							kernel.StoreRelaxed(&t165.Host[b16[15]], 1)
+							kernel.StoreRelaxed(&t165.Host[0], 1)
 						}
 					}
 //line context.go:66
-					result026 = true
+					result023 = true
 				}
 			}
 //line handlers.go:111
-			if result026 {
+			if result023 {
 				taken = 1
 			}
-		} else if t36.How == 3 {
-			t175 := t113
+		} else if t37.How == 3 {
+			t172 := t111
 //line handlers.go:115
-			t185 := t36.To
-			t196 := &item
+			t182 := t37.To
+			t193 := &item
 //line group.go:43
 			taken3 := 0
-			t141 := t175
+			t139 := t172
 //line group.go:44
-			result029 := t185.Len(t141)
-			t323 := result029
-			for i3 := 0; i3 < t323; i3++ {
+			result025 := t182.Len(t139)
+			t324 := result025
+			for i3 := 0; i3 < t324; i3++ {
 //line group.go:45
-				t412 := t175
-				t515 := t175
+				t412 := t172
+				t519 := t172
 				t616 := i3
 //line group.go:33
-				t324 := t616 < 0
-				if !t324 {
-					t147 := t515
+				t325 := t616 < 0
+				if !t325 {
+					t140 := t519
 //line group.go:33
-					result030 := t185.Len(t147)
-					t324 = t616 >= result030
+					result026 := t182.Len(t140)
+					t325 = t616 >= result026
 				}
-				if t324 {
+				if t325 {
 //line group.go:34
 					host2.Fail(r, "group has no member of this number")
 				}
-				loaded45 := host2.Load64(r, &t515.Post[int(uint32(t515.Post[t185.Place]))+t616])
+				loaded45 := host2.Load64(r, &t519.Post[int(uint32(t519.Post[t182.Place]))+t616])
 				member4 := loaded45
 //line group.go:37
-				result031 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
 //line group.go:45
-				t811 := result031
-				t914 := t196
-				var result032 bool
+				t818 := result027
+				t917 := t193
+				var result028 bool
 //line context.go:54
-				if t811.Mailbox == 0 {
-					result032 = false
+				if t818.Mailbox == 0 {
+					result028 = false
 				} else {
-					t148 := t811.Mailbox
-					t230 := t811.Actor
+					t141 := t818.Mailbox
+					t221 := t818.Actor
 //line send.go:28
-					if !(t412.To.Box == t148 && t412.To.Actor == t230) {
+					if !(t412.To.Box == t141 && t412.To.Actor == t221) {
 //line send.go:31
-						t149 := int(t148) * 16
-						t231 := (int(t148) + 1) * 16
+						t147 := int(t141) * 16
+						t223 := (int(t141) + 1) * 16
 //line send.go:31
-						b17 := t412.Post[t149:t231]
-						memory9 := t412.Post
+						b17 := t412.Post[t147:t223]
+						memory5 := t412.Post
 						if b17[13] == 1 {
-							memory9 = t412.Host
+							memory5 = t412.Host
 						}
-						loaded46 := host2.Load64(r, &b17[0])
+						t326 := b17[14]
 //line send.go:36
-						loaded47 := host2.Load64(r, &b17[8])
-						loaded48 := host2.Load64(r, &b17[10])
+						t413 := uint32(b17[11])
 //line send.go:36
-						t412.To = actor.Target{Box: t148, Actor: t230, Tail: loaded46, Head: loaded47, Words: b17, Memory: memory9, Ring: b17[14], Step: b17[12], Slots: uint32(b17[11]), Kind: uint32(b17[13]), Owner: uint32(loaded48)}
-//line send.go:38
-						end5 := t412.To.Ring + uint64(t412.To.Slots)*t412.To.Step
-//line send.go:38
-						if end5 > uint64(len(memory9)) || t412.To.Ring > end5 {
+						t520 := uint32(b17[12])
+						ring6 := t326
+						slots7 := t413
+						step5 := t520
+//line send.go:37
+						end5 := ring6 + uint64(slots7)*uint64(step5)
+						if end5 > uint64(len(memory5)) || ring6 > end5 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
+						loaded46 := host2.Load64(r, &b17[0])
+//line send.go:41
+						loaded47 := host2.Load64(r, &b17[8])
+						t819 := ring6
+						t918 := end5
+//line send.go:42
+						loaded48 := host2.Load64(r, &b17[10])
+//line send.go:41
+						t412.To = actor.Target{Box: t141, Actor: t221, Tail: loaded46, Head: uint32(loaded47), Words: b17, Ring: memory5[t819:t918], Slots: slots7, Step: step5, Kind: uint32(b17[13]), Owner: uint32(loaded48)}
 					}
 //line context.go:58
-					t325 := t412
+					t327 := t412
 					var ticket9 uint32
 					var room17 uint32
 				block9:
 					switch {
 					default:
-//line send.go:60
-						for b18 := t325.To.Words; ; {
-							if t325.To.Owner != t325.To.Actor || uint32(t325.To.Tail)-uint32(t325.To.Head) >= t325.To.Slots {
-								t150 := t325
-//line send.go:83
-								b19 := t150.To.Words
+//line send.go:58
+						for b18 := t327.To.Words; ; {
+							if t327.To.Owner != t327.To.Actor || uint32(t327.To.Tail)-t327.To.Head >= t327.To.Slots {
+								t148 := t327
+//line send.go:81
+								b19 := t148.To.Words
 								loaded49 := host2.Load64(r, &b19[10])
-//line send.go:84
-								t150.To.Owner = uint32(loaded49)
+//line send.go:82
+								t148.To.Owner = uint32(loaded49)
 								var room18 uint32
-//line send.go:85
-								if t150.To.Owner != t150.To.Actor {
+//line send.go:83
+								if t148.To.Owner != t148.To.Actor {
 									room18 = 2
 								} else {
-									t233 := t150
-									t326 := t150
-//line send.go:88
+									t224 := t148
+									t328 := t148
+//line send.go:86
 									loaded50 := host2.Load64(r, &b19[0])
-									t516 := loaded50
-//line send.go:88
+									t521 := loaded50
+//line send.go:86
 									loaded51 := host2.Load64(r, &b19[8])
-									t717 := loaded51
-//line send.go:88
-									t233.To.Tail = t516
-//line send.go:88
-									t326.To.Head = t717
-									if uint32(t150.To.Tail)-uint32(t150.To.Head) >= t150.To.Slots && t150.To.Kind == 1 {
-										loaded52 := host2.Load64(r, &t150.Host[b19[15]+1])
-//line send.go:90
-										t150.To.Head = loaded52
-										kernel.StoreRelaxed(&b19[8], t150.To.Head)
+									t714 := uint32(loaded51)
+//line send.go:86
+									t224.To.Tail = t521
+//line send.go:86
+									t328.To.Head = t714
+									if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots && t148.To.Kind == 1 {
+										loaded52 := host2.Load64(r, &t148.Host[b19[15]+1])
+										head5 := loaded52
+//line send.go:89
+										kernel.StoreRelaxed(&b19[8], head5)
+										t148.To.Head = uint32(head5)
 									}
-									if uint32(t150.To.Tail)-uint32(t150.To.Head) >= t150.To.Slots {
+									if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots {
 										room18 = 1
 									} else {
 										room18 = 0
 									}
 								}
-//line send.go:62
+//line send.go:60
 								room19 := room18
 								if room19 != 0 {
-//line send.go:63
+//line send.go:61
 									atomic.AddUint64(&b18[1], 1)
 									ticket9 = 0
 									room17 = room19
 									break block9
 								}
 							}
-//line send.go:67
+//line send.go:65
 							loaded53 := host2.Load64(r, &b18[10])
 							owner5 := uint32(loaded53)
-//line send.go:70
-							old5 := kernel.AtomicCompareAndSwap(&b18[0], t325.To.Tail, t325.To.Tail+1)
+//line send.go:68
+							old5 := kernel.AtomicCompareAndSwap(&b18[0], t327.To.Tail, t327.To.Tail+1)
 							tail5 := old5
-//line send.go:71
-							if tail5 == t325.To.Tail {
-								t517 := t325
-								t617 := t325
-								t718 := tail5 + 1
-								t812 := owner5
-//line send.go:72
-								t517.To.Tail = t718
-//line send.go:72
-								t617.To.Owner = t812
-								t915 := uint32(tail5)
-								ticket9 = t915
+//line send.go:69
+							if tail5 == t327.To.Tail {
+								t522 := t327
+								t617 := t327
+								t715 := tail5 + 1
+								t820 := owner5
+//line send.go:70
+								t522.To.Tail = t715
+//line send.go:70
+								t617.To.Owner = t820
+								t919 := uint32(tail5)
+								ticket9 = t919
 								room17 = 0
 								break block9
 							}
-//line send.go:75
-							t325.To.Tail = tail5
+//line send.go:73
+							t327.To.Tail = tail5
 						}
 					}
 //line context.go:58
@@ -5221,81 +5219,67 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 					room20 := room17
 //line context.go:59
 					if room20 != 0 {
-						result032 = false
+						result028 = false
 					} else {
-						t618 := t412.To.Memory
-						t719 := ticket10
-//line send.go:47
-						t151 := t412.To.Ring
-//line send.go:47
-						t234 := t412.To.Step
-//line send.go:47
-						t327 := t412.To.Slots
-						t413 := t719
-//line send.go:51
-						result033 := int(t151 + uint64(t413&(t327-1))*t234)
-//line send.go:47
-						result034 := result033
+						t618 := ticket10
+//line send.go:49
+						t149 := t618 & (t412.To.Slots - 1) * t412.To.Step
+//line send.go:49
+						result029 := t412.To.Ring[t149:]
 //line context.go:62
-						t916 := result034
-						t1010 := uint64(ticket10+1) << 32
-						memory10 := t618
-						slot6 := t916
-						tag5 := t1010
+						t821 := result029
+						t920 := uint64(ticket10+1) << 32
+						slot6 := t821
+						tag5 := t920
 //line context.go:63
-						t1115 := t412
-						t1213 := memory10
+						t109 := t412
+						t1115 := slot6
+						t1211 := tag5
+//line send.go:102
+						h5 := t1115[:c2]
+						kernel.StoreRelaxed(&h5[0], t1211|uint64(t109.ID<<8|128))
+						kernel.StoreRelaxed(&h5[1], t1211)
+						kernel.StoreRelaxed(&h5[2], t1211|uint64(t109.Words[t109.At+2]))
+						kernel.StoreRelaxed(&h5[3], t1211|uint64(t109.Words[t109.At+3]))
+//line context.go:64
 						t1310 := slot6
 						t1410 := tag5
-//line send.go:103
-						t156 := t1310
-						t235 := t1310 + 4
-//line send.go:103
-						h5 := t1213[t156:t235]
-						kernel.StoreRelaxed(&h5[0], t1410|uint64(t1115.ID<<8|128))
-						kernel.StoreRelaxed(&h5[1], t1410)
-						kernel.StoreRelaxed(&h5[2], t1410|uint64(t1115.Words[t1115.At+2]))
-						kernel.StoreRelaxed(&h5[3], t1410|uint64(t1115.Words[t1115.At+3]))
+						t156 := t917
 //line context.go:64
-						t157 := memory10
-						t166 := slot6 + 4
-						t176 := tag5
-						t186 := t914
-//line context.go:64
-						kernel.PutWords(t157, t166, t176, t186)
-						t197 := t412
-//line send.go:114
-						if !(t197.Wakes == 0 || t197.To.Kind == 1) {
-//line send.go:119
+						kernel.PutWords(t1310, 4, t1410, t156)
+						t166 := t412
+//line send.go:113
+						if !(t166.Wakes == 0 || t166.To.Kind == 1) {
+//line send.go:118
 							kernel.Fence()
-							b20 := t197.To.Words
+							b20 := t166.To.Words
 							loaded54 := host2.Load64(r, &b20[9])
 							if loaded54 != 0 {
-//line send.go:122
-								kernel.StoreRelaxed(&t197.Host[b20[15]], 1)
-								kernel.StoreRelaxed(&t197.Host[0], 1)
+//line send.go:121
+								kernel.StoreRelaxed(&t166.Host[b20[15]], 1)
+								kernel.StoreRelaxed(&t166.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result032 = true
+						result028 = true
 					}
 				}
 //line group.go:45
-				if result032 {
+				if result028 {
 					taken3++
 				}
 			}
-			result035 := taken3
+			result030 := taken3
 //line handlers.go:115
-			taken = result035
+			taken = result030
 		}
 		atomic.AddInt32(&t46.Taken, int32(taken))
 		if threadX == 0 {
-			t2110 := t113
+			t2110 := t111
 //line handlers.go:119
-			result036 := t36.To.Len(t2110)
+			result031 := t37.To.Len(t2110)
 //line handlers.go:119
-			t46.Members = int32(result036)
+			t46.Members = int32(result031)
 		}
 //line alone.go:59
 		if t2 {
@@ -5305,7 +5289,7 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t36 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t917, t1011 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t2310, t253, t263 uint32) {
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t921, t1010 uint32, cursor []uint32, forwards bool, t51, t524 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5329,39 +5313,39 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t236 := source3
-				var result038 uint32
+				t225 := source3
+				var result033 uint32
 				switch {
 				default:
 //line look.go:33
-					if t236 == 4 {
-						result038 = 0
+					if t225 == 4 {
+						result033 = 0
 						break
 //line look.go:35
-					} else if t236 < 4 {
-						result038 = shape.Slots + t236*shape.SideSlots
+					} else if t225 < 4 {
+						result033 = shape.Slots + t225*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result038 = shape.Slots + (t236-1)*shape.SideSlots
+					result033 = shape.Slots + (t225-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t518 := source3
-				var result039 uint32
+				t523 := source3
+				var result034 uint32
 //line look.go:43
-				if t518 == 4 {
-					result039 = shape.Slots
+				if t523 == 4 {
+					result034 = shape.Slots
 				} else {
-					result039 = shape.SideSlots
+					result034 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result038 + sh.Ticket&(result039-1)) * shape.OutStep
-				t720 := at3
-				t813 := at3 + shape.Out
+				at3 := (result033 + sh.Ticket&(result034-1)) * shape.OutStep
+				t716 := at3
+				t822 := at3 + shape.Out
 //line alone.go:176
-				slot7 := t422[t720:t813]
+				slot7 := t422[t716:t822]
 				tag6 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t917:t1011]
+				reply2 := words[t921:t1010]
 				kernel.StoreRelaxed(&slot7[0], tag6|uint64(t442))
 				kernel.StoreRelaxed(&slot7[1], tag6|uint64(t452))
 				kernel.StoreRelaxed(&slot7[2], tag6|uint64(t462))
@@ -5380,8 +5364,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				t492 := c
 				t50 := cursor
 //line alone.go:82
-				t532 := words[t51:t522]
-				var result040 bool
+				t532 := words[t51:t524]
+				var result035 bool
 			block11:
 				switch {
 				default:
@@ -5390,110 +5374,121 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t492.Post[list2+1+int(i4)]
-						t158 := uint32(to2)
-						t237 := uint32(to2 >> 32)
+						t150 := uint32(to2)
+						t226 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t492.To.Box == t158 && t492.To.Actor == t237) {
+						if !(t492.To.Box == t150 && t492.To.Actor == t226) {
 //line send.go:31
-							t159 := int(t158) * 16
-							t238 := (int(t158) + 1) * 16
+							t151 := int(t150) * 16
+							t227 := (int(t150) + 1) * 16
 //line send.go:31
-							b21 := t492.Post[t159:t238]
-							memory11 := t492.Post
+							b21 := t492.Post[t151:t227]
+							memory6 := t492.Post
 							if b21[13] == 1 {
-								memory11 = t492.Host
+								memory6 = t492.Host
 							}
-							loaded55 := host2.Load64(r, &b21[0])
+							t329 := b21[14]
 //line send.go:36
-							loaded56 := host2.Load64(r, &b21[8])
-							loaded57 := host2.Load64(r, &b21[10])
+							t414 := uint32(b21[11])
 //line send.go:36
-							t492.To = actor.Target{Box: t158, Actor: t237, Tail: loaded55, Head: loaded56, Words: b21, Memory: memory11, Ring: b21[14], Step: b21[12], Slots: uint32(b21[11]), Kind: uint32(b21[13]), Owner: uint32(loaded57)}
-//line send.go:38
-							end6 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end6 > uint64(len(memory11)) || t492.To.Ring > end6 {
-//line send.go:39
+							t525 := uint32(b21[12])
+							ring7 := t329
+							slots8 := t414
+							step6 := t525
+//line send.go:37
+							end6 := ring7 + uint64(slots8)*uint64(step6)
+							if end6 > uint64(len(memory6)) || ring7 > end6 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded55 := host2.Load64(r, &b21[0])
+//line send.go:41
+							loaded56 := host2.Load64(r, &b21[8])
+							t823 := ring7
+							t922 := end6
+//line send.go:42
+							loaded57 := host2.Load64(r, &b21[10])
+//line send.go:41
+							t492.To = actor.Target{Box: t150, Actor: t226, Tail: loaded55, Head: uint32(loaded56), Words: b21, Ring: memory6[t823:t922], Slots: slots8, Step: step6, Kind: uint32(b21[13]), Owner: uint32(loaded57)}
 						}
 //line alone.go:195
-						t328 := t492
+						t330 := t492
 						var ticket11 uint32
 						var room21 uint32
 					block12:
 						switch {
 						default:
-//line send.go:60
-							for b22 := t328.To.Words; ; {
-								if t328.To.Owner != t328.To.Actor || uint32(t328.To.Tail)-uint32(t328.To.Head) >= t328.To.Slots {
-									t160 := t328
-//line send.go:83
-									b23 := t160.To.Words
+//line send.go:58
+							for b22 := t330.To.Words; ; {
+								if t330.To.Owner != t330.To.Actor || uint32(t330.To.Tail)-t330.To.Head >= t330.To.Slots {
+									t157 := t330
+//line send.go:81
+									b23 := t157.To.Words
 									loaded58 := host2.Load64(r, &b23[10])
-//line send.go:84
-									t160.To.Owner = uint32(loaded58)
+//line send.go:82
+									t157.To.Owner = uint32(loaded58)
 									var room22 uint32
-//line send.go:85
-									if t160.To.Owner != t160.To.Actor {
+//line send.go:83
+									if t157.To.Owner != t157.To.Actor {
 										room22 = 2
 									} else {
-										t239 := t160
-										t329 := t160
-//line send.go:88
+										t228 := t157
+										t331 := t157
+//line send.go:86
 										loaded59 := host2.Load64(r, &b23[0])
-										t519 := loaded59
-//line send.go:88
+										t526 := loaded59
+//line send.go:86
 										loaded60 := host2.Load64(r, &b23[8])
-										t721 := loaded60
-//line send.go:88
-										t239.To.Tail = t519
-//line send.go:88
-										t329.To.Head = t721
-										if uint32(t160.To.Tail)-uint32(t160.To.Head) >= t160.To.Slots && t160.To.Kind == 1 {
-											loaded61 := host2.Load64(r, &t160.Host[b23[15]+1])
-//line send.go:90
-											t160.To.Head = loaded61
-											kernel.StoreRelaxed(&b23[8], t160.To.Head)
+										t717 := uint32(loaded60)
+//line send.go:86
+										t228.To.Tail = t526
+//line send.go:86
+										t331.To.Head = t717
+										if uint32(t157.To.Tail)-t157.To.Head >= t157.To.Slots && t157.To.Kind == 1 {
+											loaded61 := host2.Load64(r, &t157.Host[b23[15]+1])
+											head6 := loaded61
+//line send.go:89
+											kernel.StoreRelaxed(&b23[8], head6)
+											t157.To.Head = uint32(head6)
 										}
-										if uint32(t160.To.Tail)-uint32(t160.To.Head) >= t160.To.Slots {
+										if uint32(t157.To.Tail)-t157.To.Head >= t157.To.Slots {
 											room22 = 1
 										} else {
 											room22 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room23 := room22
 									if room23 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b22[1], 1)
 										ticket11 = 0
 										room21 = room23
 										break block12
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded62 := host2.Load64(r, &b22[10])
 								owner6 := uint32(loaded62)
-//line send.go:70
-								old6 := kernel.AtomicCompareAndSwap(&b22[0], t328.To.Tail, t328.To.Tail+1)
+//line send.go:68
+								old6 := kernel.AtomicCompareAndSwap(&b22[0], t330.To.Tail, t330.To.Tail+1)
 								tail6 := old6
-//line send.go:71
-								if tail6 == t328.To.Tail {
-									t520 := t328
-									t619 := t328
-									t722 := tail6 + 1
-									t814 := owner6
-//line send.go:72
-									t520.To.Tail = t722
-//line send.go:72
-									t619.To.Owner = t814
-									t918 := uint32(tail6)
-									ticket11 = t918
+//line send.go:69
+								if tail6 == t330.To.Tail {
+									t527 := t330
+									t619 := t330
+									t718 := tail6 + 1
+									t824 := owner6
+//line send.go:70
+									t527.To.Tail = t718
+//line send.go:70
+									t619.To.Owner = t824
+									t923 := uint32(tail6)
+									ticket11 = t923
 									room21 = 0
 									break block12
 								}
-//line send.go:75
-								t328.To.Tail = tail6
+//line send.go:73
+								t330.To.Tail = tail6
 							}
 						}
 //line alone.go:195
@@ -5503,82 +5498,69 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						if room24 == 1 {
 							t620 := int(t50[13])
 //line alone.go:197
-							t723 := int(t50[13]) + len(t532) + 1
+							t719 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t620:t723]
+							saved3 := t492.Post[t620:t719]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result041 := t492.Correlation()
+							result036 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result041
+							saved3[len(t532)] = result036
 							t50[12] = i4 + 1
-							result040 = false
+							result035 = false
 							break block11
 						}
 //line alone.go:205
 						if room24 == 0 {
-							t919 := t492
-							t1012 := t532
+							t924 := t492
+							t1011 := t532
 							t1116 := ticket12
 //line alone.go:229
-							t161 := t919.To.Memory
-							t240 := t1116
-//line send.go:47
-							t167 := t919.To.Ring
-//line send.go:47
-							t241 := t919.To.Step
-//line send.go:47
-							t330 := t919.To.Slots
-							t414 := t240
-//line send.go:51
-							result042 := int(t167 + uint64(t414&(t330-1))*t241)
-//line send.go:47
-							result043 := result042
+							t158 := t1116
+//line send.go:49
+							t159 := t158 & (t924.To.Slots - 1) * t924.To.Step
+//line send.go:49
+							result037 := t924.To.Ring[t159:]
 //line alone.go:229
-							t415 := result043
-							t521 := uint64(t1116+1) << 32
-							memory12 := t161
-							slot8 := t415
-							tag7 := t521
+							t333 := result037
+							t415 := uint64(t1116+1) << 32
+							slot8 := t333
+							tag7 := t415
 //line alone.go:230
-							t621 := t919
-							t724 := memory12
-							t815 := slot8
-							t920 := tag7
-//line send.go:103
-							t168 := t815
-							t242 := t815 + 4
-//line send.go:103
-							h6 := t724[t168:t242]
-							kernel.StoreRelaxed(&h6[0], t920|uint64(t621.ID<<8|128))
-							kernel.StoreRelaxed(&h6[1], t920)
-							kernel.StoreRelaxed(&h6[2], t920|uint64(t621.Words[t621.At+2]))
-							kernel.StoreRelaxed(&h6[3], t920|uint64(t621.Words[t621.At+3]))
+							t528 := t924
+							t621 := slot8
+							t720 := tag7
+//line send.go:102
+							h6 := t621[:c2]
+							kernel.StoreRelaxed(&h6[0], t720|uint64(t528.ID<<8|128))
+							kernel.StoreRelaxed(&h6[1], t720)
+							kernel.StoreRelaxed(&h6[2], t720|uint64(t528.Words[t528.At+2]))
+							kernel.StoreRelaxed(&h6[3], t720|uint64(t528.Words[t528.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t1012); w8++ {
-								kernel.StoreRelaxed(&memory12[slot8+4+w8], tag7|uint64(t1012[w8]))
+							for w8 := 0; w8 < len(t1011); w8++ {
+								kernel.StoreRelaxed(&slot8[4+w8], tag7|uint64(t1011[w8]))
 							}
-							t1013 := t919
-//line send.go:114
-							if !(t1013.Wakes == 0 || t1013.To.Kind == 1) {
-//line send.go:119
+							t825 := t924
+//line send.go:113
+							if !(t825.Wakes == 0 || t825.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b24 := t1013.To.Words
+								b24 := t825.To.Words
 								loaded63 := host2.Load64(r, &b24[9])
 								if loaded63 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t1013.Host[b24[15]], 1)
-									kernel.StoreRelaxed(&t1013.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t825.Host[b24[15]], 1)
+									kernel.StoreRelaxed(&t825.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result040 = true
+					result035 = true
 				}
 //line alone.go:82
-				t552 = result040
+				t552 = result035
 			}
 			whole := t552
 //line alone.go:83
@@ -5618,28 +5600,28 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								}
 								next4 := t60[level2]
 								t623 := level2
-								var result044 uint32
+								var result038 uint32
 								switch {
 								default:
 //line look.go:33
 									if t623 == 4 {
-										result044 = 0
+										result038 = 0
 										break
 //line look.go:35
 									} else if t623 < 4 {
-										result044 = shape.Slots + t623*shape.SideSlots
+										result038 = shape.Slots + t623*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result044 = shape.Slots + (t623-1)*shape.SideSlots
+									result038 = shape.Slots + (t623-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result044 + next4&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded65 := host2.Load64(r, &t622[at4])
 								if uint32(loaded65>>32) == next4+1 {
 //line alone.go:120
-									t921 := level2
-									source4 = t921
+									t925 := level2
+									source4 = t925
 									sides2 = 1
 								}
 							}
@@ -5652,11 +5634,11 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							middle2 := uint32(loaded66>>32) == next5+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots9 := uint32(t61[11])
+							if slots9 != 0 {
 //line alone.go:130
 								next6 := uint32(t61[8])
-								loaded67 := host2.Load64(r, &t632[next6&(slots3-1)*shape.InStep])
+								loaded67 := host2.Load64(r, &t632[next6&(slots9-1)*shape.InStep])
 								posted2 = uint32(loaded67>>32) == next6+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -5667,8 +5649,8 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 						}
 						if !(source4 == 9) {
 //line alone.go:143
-							t1214 := t622
-							ring2 := t1214
+							t1212 := t622
+							ring8 := t1212
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
@@ -5676,44 +5658,44 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 								t1311 := t632
 //line alone.go:146
 								t1411 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t1311
+								ring8 = t1311
 								at5 = t1411
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
-								t169 := source4
-								var result045 uint32
+								t167 := source4
+								var result039 uint32
 								switch {
 								default:
 //line look.go:33
-									if t169 == 4 {
-										result045 = 0
+									if t167 == 4 {
+										result039 = 0
 										break
 //line look.go:35
-									} else if t169 < 4 {
-										result045 = shape.Slots + t169*shape.SideSlots
+									} else if t167 < 4 {
+										result039 = shape.Slots + t167*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result045 = shape.Slots + (t169-1)*shape.SideSlots
+									result039 = shape.Slots + (t167-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t198 := source4
-								var result046 uint32
+								t194 := source4
+								var result040 uint32
 //line look.go:43
-								if t198 == 4 {
-									result046 = shape.Slots
+								if t194 == 4 {
+									result040 = shape.Slots
 								} else {
-									result046 = shape.SideSlots
+									result040 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result045 + sh.Ticket&(result046-1)) * shape.InStep
+								at5 = (result039 + sh.Ticket&(result040-1)) * shape.InStep
 							}
 							t2111 := at5
-							t2210 := at5 + shape.In
+							t229 := at5 + shape.In
 //line alone.go:151
-							slot9 := ring2[t2111:t2210]
-							cell2 := words[:t2310]
+							slot9 := ring8[t2111:t229]
+							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot9); w9++ {
 								loaded68 := host2.Load64(r, &slot9[w9])
 								v2 := loaded68
@@ -5727,11 +5709,11 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
@@ -5792,6 +5774,7 @@ func quernHostWorkActor(r *host2.Run) {
 	sh := host2.Shared[actor.Status](r, 0)
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
+	c2 := int(4)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -5802,20 +5785,20 @@ func quernHostWorkActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
 	var in2 *Batch
 	var out2 *Result
-	var t36 *Desk
+	var t37 *Desk
 	var t46 *Batch
-	var t56 *Result
+	var t57 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 5, r.BlockDim.Count())
 	var forwards bool
 	var stops bool
 	var last bool
-	t910 := shape.OutAt
-	t107 := shape.OutAt + shape.Out - 3
+	t911 := shape.OutAt
+	t106 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
 	t522 := shape.OutAt + shape.Out - 3
-	t234 := shape.Stride
+	t233 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -5866,7 +5849,7 @@ func quernHostWorkActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1WorkActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, command, in, mail, t232, t252, t262)
+				quernRow1WorkActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
 //line alone.go:47
@@ -5916,9 +5899,9 @@ func quernHostWorkActor(r *host2.Run) {
 //line alone.go:58
 				out2 = &cells[0].Out
 //line quern_gen.go:13
-				t36 = state
+				t37 = state
 				t46 = in2
-				t56 = out2
+				t57 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -5931,7 +5914,7 @@ func quernHostWorkActor(r *host2.Run) {
 				r.ThreadIdx = kernel.Dim3{}
 //line payloads.go:49
 				if t46.Do == 3 {
-					ref = t36.Kept
+					ref = t37.Kept
 				}
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -5958,7 +5941,7 @@ func quernHostWorkActor(r *host2.Run) {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 							first7 := (threadZ*1 + threadY) * 32
-							quernRow8WorkActor(r, valuess, first7, t56)
+							quernRow8WorkActor(r, valuess, first7, t57)
 						}
 					}
 				}
@@ -5966,7 +5949,7 @@ func quernHostWorkActor(r *host2.Run) {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t46, t36, t56, ref, sh)
+						quernRow9WorkActor(r, t1s, first8, t46, t37, t57, ref, c2, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
@@ -5985,7 +5968,7 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t910, t107, cursor, forwards, t51, t522, last, command, in, mail, t234, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t911, t106, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line alone.go:88
@@ -6004,7 +5987,7 @@ func quernHostWorkActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, command, in, mail []uint64, t232, t252, t262 uint32) {
+func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -6091,97 +6074,108 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							if b[13] == 1 {
 								memory = t72.Host
 							}
-							loaded := host2.Load64(r, &b[0])
+							t33 := b[14]
 //line send.go:36
-							loaded2 := host2.Load64(r, &b[8])
-							loaded3 := host2.Load64(r, &b[10])
+							t43 := uint32(b[11])
 //line send.go:36
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: loaded2, Words: b, Memory: memory, Ring: b[14], Step: b[12], Slots: uint32(b[11]), Kind: uint32(b[13]), Owner: uint32(loaded3)}
-//line send.go:38
-							end := t72.To.Ring + uint64(t72.To.Slots)*t72.To.Step
-//line send.go:38
-							if end > uint64(len(memory)) || t72.To.Ring > end {
+							t53 := uint32(b[12])
+							ring := t33
+							slots2 := t43
+							step := t53
+//line send.go:37
+							end := ring + uint64(slots2)*uint64(step)
+							if end > uint64(len(memory)) || ring > end {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded := host2.Load64(r, &b[0])
+//line send.go:41
+							loaded2 := host2.Load64(r, &b[8])
+							t83 := ring
+							t93 := end
+//line send.go:42
+							loaded3 := host2.Load64(r, &b[10])
+//line send.go:41
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
 						}
 //line alone.go:195
-						t33 := t72
+						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:60
-							for b2 := t33.To.Words; ; {
-								if t33.To.Owner != t33.To.Actor || uint32(t33.To.Tail)-uint32(t33.To.Head) >= t33.To.Slots {
-									t18 := t33
-//line send.go:83
+//line send.go:58
+							for b2 := t34.To.Words; ; {
+								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+									t18 := t34
+//line send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:84
+//line send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:85
+//line send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
-										t34 := t18
-//line send.go:88
+										t35 := t18
+//line send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
-										t53 := loaded5
-//line send.go:88
+										t54 := loaded5
+//line send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
-										t73 := loaded6
-//line send.go:88
-										t28.To.Tail = t53
-//line send.go:88
-										t34.To.Head = t73
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots && t18.To.Kind == 1 {
+										t73 := uint32(loaded6)
+//line send.go:86
+										t28.To.Tail = t54
+//line send.go:86
+										t35.To.Head = t73
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
-//line send.go:90
-											t18.To.Head = loaded7
-											kernel.StoreRelaxed(&b3[8], t18.To.Head)
+											head := loaded7
+//line send.go:89
+											kernel.StoreRelaxed(&b3[8], head)
+											t18.To.Head = uint32(head)
 										}
-										if uint32(t18.To.Tail)-uint32(t18.To.Head) >= t18.To.Slots {
+										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
 											room2 = 1
 										} else {
 											room2 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room3 := room2
 									if room3 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b2[1], 1)
 										ticket = 0
 										room = room3
 										break block2
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded8 := host2.Load64(r, &b2[10])
 								owner := uint32(loaded8)
-//line send.go:70
-								old := kernel.AtomicCompareAndSwap(&b2[0], t33.To.Tail, t33.To.Tail+1)
+//line send.go:68
+								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
 								tail := old
-//line send.go:71
-								if tail == t33.To.Tail {
-									t54 := t33
-									t63 := t33
+//line send.go:69
+								if tail == t34.To.Tail {
+									t55 := t34
+									t63 := t34
 									t74 := tail + 1
-									t83 := owner
-//line send.go:72
-									t54.To.Tail = t74
-//line send.go:72
-									t63.To.Owner = t83
-									t93 := uint32(tail)
-									ticket = t93
+									t84 := owner
+//line send.go:70
+									t55.To.Tail = t74
+//line send.go:70
+									t63.To.Owner = t84
+									t94 := uint32(tail)
+									ticket = t94
 									room = 0
 									break block2
 								}
-//line send.go:75
-								t33.To.Tail = tail
+//line send.go:73
+								t34.To.Tail = tail
 							}
 						}
 //line alone.go:195
@@ -6206,58 +6200,45 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						}
 //line alone.go:205
 						if room4 == 0 {
-							t94 := t72
+							t95 := t72
 							t103 := t92
 							t112 := ticket2
 //line alone.go:229
-							t19 := t94.To.Memory
-							t29 := t112
-//line send.go:47
-							t110 := t94.To.Ring
-//line send.go:47
-							t210 := t94.To.Step
-//line send.go:47
-							t35 := t94.To.Slots
-							t43 := t29
-//line send.go:51
-							result04 := int(t110 + uint64(t43&(t35-1))*t210)
-//line send.go:47
-							result05 := result04
+							t19 := t112
+//line send.go:49
+							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
+//line send.go:49
+							result04 := t95.To.Ring[t110:]
 //line alone.go:229
-							t44 := result05
-							t55 := uint64(t112+1) << 32
-							memory2 := t19
-							slot := t44
-							tag := t55
+							t36 := result04
+							t44 := uint64(t112+1) << 32
+							slot := t36
+							tag := t44
 //line alone.go:230
-							t65 := t94
-							t76 := memory2
-							t84 := slot
-							t95 := tag
-//line send.go:103
-							t111 := t84
-							t211 := t84 + 4
-//line send.go:103
-							h := t76[t111:t211]
-							kernel.StoreRelaxed(&h[0], t95|uint64(t65.ID<<8|128))
-							kernel.StoreRelaxed(&h[1], t95)
-							kernel.StoreRelaxed(&h[2], t95|uint64(t65.Words[t65.At+2]))
-							kernel.StoreRelaxed(&h[3], t95|uint64(t65.Words[t65.At+3]))
+							t56 := t95
+							t65 := slot
+							t76 := tag
+//line send.go:102
+							h := t65[:c2]
+							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+							kernel.StoreRelaxed(&h[1], t76)
+							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
 //line alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
-								kernel.StoreRelaxed(&memory2[slot+4+w3], tag|uint64(t103[w3]))
+								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
-							t104 := t94
-//line send.go:114
-							if !(t104.Wakes == 0 || t104.To.Kind == 1) {
-//line send.go:119
+							t85 := t95
+//line send.go:113
+							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b4 := t104.To.Words
+								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t104.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t104.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
+									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
@@ -6271,7 +6252,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 //line alone.go:42
 			if result0 {
 				t282 := begin - born
-				t292 := command
+				t29 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
@@ -6280,7 +6261,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 				switch {
 				default:
 //line alone.go:103
-					loaded10 := host2.Load64(r, &t292[0])
+					loaded10 := host2.Load64(r, &t29[0])
 					ordered := loaded10
 //line alone.go:104
 					sh.Asked[0] = uint32(ordered)
@@ -6305,23 +6286,23 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								}
 								next := t30[level]
 								t66 := level
-								var result06 uint32
+								var result05 uint32
 								switch {
 								default:
 //line look.go:33
 									if t66 == 4 {
-										result06 = 0
+										result05 = 0
 										break
 //line look.go:35
 									} else if t66 < 4 {
-										result06 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t66*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result06 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t66-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at := (result06 + next&(shape.SideSlots-1)) * shape.InStep
+								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
 //line alone.go:120
@@ -6339,11 +6320,11 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							middle := uint32(loaded12>>32) == next2+1
 //line alone.go:128
 							posted := false
-							slots2 := uint32(t31[11])
-							if slots2 != 0 {
+							slots3 := uint32(t31[11])
+							if slots3 != 0 {
 //line alone.go:130
 								next3 := uint32(t31[8])
-								loaded13 := host2.Load64(r, &t332[next3&(slots2-1)*shape.InStep])
+								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
 							}
 							if posted && !(middle && t30[8] == 8) {
@@ -6355,7 +6336,7 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 						if !(source == 9) {
 //line alone.go:143
 							t122 := t322
-							ring := t122
+							ring2 := t122
 							var at2 uint32
 //line alone.go:144
 							if source == 8 {
@@ -6363,43 +6344,43 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 								t132 := t332
 //line alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
-								ring = t132
+								ring2 = t132
 								at2 = t142
 							} else {
 //line alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
-								var result07 uint32
+								var result06 uint32
 								switch {
 								default:
 //line look.go:33
 									if t162 == 4 {
-										result07 = 0
+										result06 = 0
 										break
 //line look.go:35
 									} else if t162 < 4 {
-										result07 = shape.Slots + t162*shape.SideSlots
+										result06 = shape.Slots + t162*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result07 = shape.Slots + (t162-1)*shape.SideSlots
+									result06 = shape.Slots + (t162-1)*shape.SideSlots
 								}
 //line alone.go:149
 								t192 := source
-								var result08 uint32
+								var result07 uint32
 //line look.go:43
 								if t192 == 4 {
-									result08 = shape.Slots
+									result07 = shape.Slots
 								} else {
-									result08 = shape.SideSlots
+									result07 = shape.SideSlots
 								}
 //line alone.go:149
-								at2 = (result07 + sh.Ticket&(result08-1)) * shape.InStep
+								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
 //line alone.go:151
-							slot2 := ring[t212:t222]
+							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
@@ -6414,11 +6395,11 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 							for w5 := 0; w5 < len(reply); w5++ {
 								reply[w5] = 0
 							}
-							t293 := source
+							t292 := source
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t293
+							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
 //line alone.go:166
@@ -6443,10 +6424,10 @@ func quernRow2WorkActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*act
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 //line alone.go:58
-		c2 := c
+		c3 := c
 //line alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c2
+		cRow2[threadX] = c3
 	}
 }
 
@@ -6473,10 +6454,10 @@ func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*a
 	cRow2 := cs2[first3:][:32]
 	t1Row := t1s[first3:][:32]
 	for threadX := range 32 {
-		c2 := cRow2[threadX]
+		c3 := cRow2[threadX]
 //line quern_gen.go:13
-		t113 := c2
-		t1Row[threadX] = t113
+		t111 := c3
+		t1Row[threadX] = t111
 	}
 }
 
@@ -6486,28 +6467,28 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t113 := t1Row[threadX]
+		t111 := t1Row[threadX]
 //line payloads.go:52
 		values := ([]float32)(nil)
 		if t46.Do != 4 {
-			t114 := t113
+			t113 := t111
 			p := ref
 //line payload.go:44
-			t115 := t114.Post
-			t213 := p.Entry
-			t37 := p.Generation
+			t114 := t113.Post
+			t210 := p.Entry
+			t38 := p.Generation
 //line payload.go:76
-			if t37 == 0 {
+			if t38 == 0 {
 				host2.Fail(r, "reference to no payload")
 			}
-			loaded15 := host2.Load64(r, &t115[t213+0])
+			loaded15 := host2.Load64(r, &t114[t210+0])
 			host3 := loaded15
 //line payload.go:80
-			if uint32(host3>>32) != t37 {
+			if uint32(host3>>32) != t38 {
 				host2.Fail(r, "payload was released")
 			}
 			if host3&1 == 0 {
-				loaded16 := host2.Load64(r, &t115[t213+1])
+				loaded16 := host2.Load64(r, &t114[t210+1])
 				actors := loaded16
 //line payload.go:85
 				if uint32(actors) <= uint32(host3)>>1 {
@@ -6515,11 +6496,11 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 				}
 			}
 //line payload.go:45
-			extent := t114.Post[p.Entry+2]
+			extent := t113.Post[p.Entry+2]
 			t47 := uint32(extent)
-			t57 := uint32(extent >> 32)
+			t58 := uint32(extent >> 32)
 			first5 := t47
-			n := t57
+			n := t58
 //line payload.go:47
 			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
 				host2.Fail(r, "reference to elements that are not of its payload")
@@ -6527,9 +6508,9 @@ func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess 
 			t67 := int(p.Offset)
 			t77 := int(p.Offset) + int(p.Length)
 //line payload.go:50
-			result09 := data[t67:t77]
+			result08 := data[t67:t77]
 //line payloads.go:54
-			values = result09
+			values = result08
 		}
 		valuesRow[threadX] = values
 	}
@@ -6549,7 +6530,7 @@ func quernRow7WorkActor(r *host2.Run, valuess [][]float32, first6 int) {
 }
 
 //go:noinline
-func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Result) {
+func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t57 *Result) {
 	valuesRow := valuess[first7:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -6559,48 +6540,48 @@ func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t56 *Resu
 		for i3 := threadX; i3 < len(values); i3 += 32 {
 			sum += values[i3]
 		}
-		kernel.AtomicAdd(&t56.Sum, sum)
+		kernel.AtomicAdd(&t57.Sum, sum)
 	}
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t36 *Desk, t56 *Result, ref actor.Payload[float32], sh *actor.Status) {
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t37 *Desk, t57 *Result, ref actor.Payload[float32], c2 int, sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t113 := t1Row[threadX]
+		t111 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
-		var result010 kernel.Action
+		var result09 kernel.Action
 //line payloads.go:70
 		if !first9 {
-			result010 = 1
+			result09 = 1
 		} else {
 			t48 := t46.Do
 			if t48 == 0 {
-				result011 := t113.Sender()
-				if result011 != 0 {
+				result010 := t111.Sender()
+				if result010 != 0 {
 //line payloads.go:76
-					t36.Given++
-					t36.Sum += t56.Sum
-					t68 := t113
+					t37.Given++
+					t37.Sum += t57.Sum
+					t68 := t111
 					p2 := ref
 //line payload.go:66
-					t116 := t68.Post
-					t214 := p2.Entry
-					t38 := p2.Generation
+					t115 := t68.Post
+					t211 := p2.Entry
+					t39 := p2.Generation
 //line payload.go:76
-					if t38 == 0 {
+					if t39 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded17 := host2.Load64(r, &t116[t214+0])
+					loaded17 := host2.Load64(r, &t115[t211+0])
 					host4 := loaded17
 //line payload.go:80
-					if uint32(host4>>32) != t38 {
+					if uint32(host4>>32) != t39 {
 						host2.Fail(r, "payload was released")
 					}
 					if host4&1 == 0 {
-						loaded18 := host2.Load64(r, &t116[t214+1])
+						loaded18 := host2.Load64(r, &t115[t211+1])
 						actors2 := loaded18
 //line payload.go:85
 						if uint32(actors2) <= uint32(host4)>>1 {
@@ -6618,24 +6599,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payloads.go:80
 			} else if t48 == 2 {
-				t78 := t113
+				t78 := t111
 				p3 := ref
 //line payload.go:58
-				t117 := t78.Post
-				t215 := p3.Entry
-				t39 := p3.Generation
+				t116 := t78.Post
+				t213 := p3.Entry
+				t310 := p3.Generation
 //line payload.go:76
-				if t39 == 0 {
+				if t310 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded19 := host2.Load64(r, &t117[t215+0])
+				loaded19 := host2.Load64(r, &t116[t213+0])
 				host5 := loaded19
 //line payload.go:80
-				if uint32(host5>>32) != t39 {
+				if uint32(host5>>32) != t310 {
 					host2.Fail(r, "payload was released")
 				}
 				if host5&1 == 0 {
-					loaded20 := host2.Load64(r, &t117[t215+1])
+					loaded20 := host2.Load64(r, &t116[t213+1])
 					actors3 := loaded20
 //line payload.go:85
 					if uint32(actors3) <= uint32(host5)>>1 {
@@ -6646,27 +6627,27 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				kernel.Fence()
 				atomic.AddUint64(&t78.Post[p3.Entry+1], 1)
 //line payloads.go:82
-				t36.Kept = ref
+				t37.Kept = ref
 			} else if t48 == 4 {
-				t85 := t113
+				t86 := t111
 //line payloads.go:84
-				p4 := t36.Kept
+				p4 := t37.Kept
 //line payload.go:66
-				t118 := t85.Post
-				t216 := p4.Entry
-				t310 := p4.Generation
+				t117 := t86.Post
+				t214 := p4.Entry
+				t311 := p4.Generation
 //line payload.go:76
-				if t310 == 0 {
+				if t311 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded21 := host2.Load64(r, &t118[t216+0])
+				loaded21 := host2.Load64(r, &t117[t214+0])
 				host6 := loaded21
 //line payload.go:80
-				if uint32(host6>>32) != t310 {
+				if uint32(host6>>32) != t311 {
 					host2.Fail(r, "payload was released")
 				}
 				if host6&1 == 0 {
-					loaded22 := host2.Load64(r, &t118[t216+1])
+					loaded22 := host2.Load64(r, &t117[t214+1])
 					actors4 := loaded22
 //line payload.go:85
 					if uint32(actors4) <= uint32(host6)>>1 {
@@ -6675,32 +6656,32 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payload.go:67
 				kernel.Fence()
-				old3 := kernel.AtomicSub(&t85.Post[p4.Entry+1], 1)
+				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
 				if uint32(old3) == 0 {
 //line payload.go:69
-					atomic.AddUint64(&t85.Post[p4.Entry+1], 1)
+					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
 					host2.Fail(r, "payload released more often than retained")
 				}
 //line payloads.go:85
 			} else if t48 == 5 {
-				t97 := t113
+				t97 := t111
 				p5 := ref
 //line payload.go:58
-				t119 := t97.Post
-				t217 := p5.Entry
-				t311 := p5.Generation
+				t118 := t97.Post
+				t215 := p5.Entry
+				t312 := p5.Generation
 //line payload.go:76
-				if t311 == 0 {
+				if t312 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded23 := host2.Load64(r, &t119[t217+0])
+				loaded23 := host2.Load64(r, &t118[t215+0])
 				host7 := loaded23
 //line payload.go:80
-				if uint32(host7>>32) != t311 {
+				if uint32(host7>>32) != t312 {
 					host2.Fail(r, "payload was released")
 				}
 				if host7&1 == 0 {
-					loaded24 := host2.Load64(r, &t119[t217+1])
+					loaded24 := host2.Load64(r, &t118[t215+1])
 					actors5 := loaded24
 //line payload.go:85
 					if uint32(actors5) <= uint32(host7)>>1 {
@@ -6712,119 +6693,130 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
 //line payloads.go:87
 				next4 := Batch{Values: ref}
-				t105 := t113
+				t104 := t111
 //line payloads.go:88
-				t1110 := t46.Next
+				t119 := t46.Next
 				t123 := &next4
-				var result012 bool
+				var result011 bool
 //line context.go:54
-				if t1110.Mailbox == 0 {
-					result012 = false
+				if t119.Mailbox == 0 {
+					result011 = false
 				} else {
-					t120 := t1110.Mailbox
-					t218 := t1110.Actor
+					t120 := t119.Mailbox
+					t216 := t119.Actor
 //line send.go:28
-					if !(t105.To.Box == t120 && t105.To.Actor == t218) {
+					if !(t104.To.Box == t120 && t104.To.Actor == t216) {
 //line send.go:31
 						t121 := int(t120) * 16
-						t219 := (int(t120) + 1) * 16
+						t217 := (int(t120) + 1) * 16
 //line send.go:31
-						b5 := t105.Post[t121:t219]
-						memory3 := t105.Post
+						b5 := t104.Post[t121:t217]
+						memory2 := t104.Post
 						if b5[13] == 1 {
-							memory3 = t105.Host
+							memory2 = t104.Host
 						}
-						loaded25 := host2.Load64(r, &b5[0])
+						t313 := b5[14]
 //line send.go:36
-						loaded26 := host2.Load64(r, &b5[8])
-						loaded27 := host2.Load64(r, &b5[10])
+						t49 := uint32(b5[11])
 //line send.go:36
-						t105.To = actor.Target{Box: t120, Actor: t218, Tail: loaded25, Head: loaded26, Words: b5, Memory: memory3, Ring: b5[14], Step: b5[12], Slots: uint32(b5[11]), Kind: uint32(b5[13]), Owner: uint32(loaded27)}
-//line send.go:38
-						end2 := t105.To.Ring + uint64(t105.To.Slots)*t105.To.Step
-//line send.go:38
-						if end2 > uint64(len(memory3)) || t105.To.Ring > end2 {
+						t59 := uint32(b5[12])
+						ring3 := t313
+						slots4 := t49
+						step2 := t59
+//line send.go:37
+						end2 := ring3 + uint64(slots4)*uint64(step2)
+						if end2 > uint64(len(memory2)) || ring3 > end2 {
 							host2.Fail(r, "a Ref that names no mailbox")
 						}
+						loaded25 := host2.Load64(r, &b5[0])
+//line send.go:41
+						loaded26 := host2.Load64(r, &b5[8])
+						t87 := ring3
+						t98 := end2
+//line send.go:42
+						loaded27 := host2.Load64(r, &b5[10])
+//line send.go:41
+						t104.To = actor.Target{Box: t120, Actor: t216, Tail: loaded25, Head: uint32(loaded26), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded27)}
 					}
 //line context.go:58
-					t312 := t105
+					t314 := t104
 					var ticket3 uint32
 					var room5 uint32
 				block6:
 					switch {
 					default:
-//line send.go:60
-						for b6 := t312.To.Words; ; {
-							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-uint32(t312.To.Head) >= t312.To.Slots {
-								t124 := t312
-//line send.go:83
+//line send.go:58
+						for b6 := t314.To.Words; ; {
+							if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-t314.To.Head >= t314.To.Slots {
+								t124 := t314
+//line send.go:81
 								b7 := t124.To.Words
 								loaded28 := host2.Load64(r, &b7[10])
-//line send.go:84
+//line send.go:82
 								t124.To.Owner = uint32(loaded28)
 								var room6 uint32
-//line send.go:85
+//line send.go:83
 								if t124.To.Owner != t124.To.Actor {
 									room6 = 2
 								} else {
-									t220 := t124
-									t313 := t124
-//line send.go:88
+									t218 := t124
+									t315 := t124
+//line send.go:86
 									loaded29 := host2.Load64(r, &b7[0])
-									t58 := loaded29
-//line send.go:88
+									t510 := loaded29
+//line send.go:86
 									loaded30 := host2.Load64(r, &b7[8])
-									t79 := loaded30
-//line send.go:88
-									t220.To.Tail = t58
-//line send.go:88
-									t313.To.Head = t79
-									if uint32(t124.To.Tail)-uint32(t124.To.Head) >= t124.To.Slots && t124.To.Kind == 1 {
+									t79 := uint32(loaded30)
+//line send.go:86
+									t218.To.Tail = t510
+//line send.go:86
+									t315.To.Head = t79
+									if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots && t124.To.Kind == 1 {
 										loaded31 := host2.Load64(r, &t124.Host[b7[15]+1])
-//line send.go:90
-										t124.To.Head = loaded31
-										kernel.StoreRelaxed(&b7[8], t124.To.Head)
+										head2 := loaded31
+//line send.go:89
+										kernel.StoreRelaxed(&b7[8], head2)
+										t124.To.Head = uint32(head2)
 									}
-									if uint32(t124.To.Tail)-uint32(t124.To.Head) >= t124.To.Slots {
+									if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots {
 										room6 = 1
 									} else {
 										room6 = 0
 									}
 								}
-//line send.go:62
+//line send.go:60
 								room7 := room6
 								if room7 != 0 {
-//line send.go:63
+//line send.go:61
 									atomic.AddUint64(&b6[1], 1)
 									ticket3 = 0
 									room5 = room7
 									break block6
 								}
 							}
-//line send.go:67
+//line send.go:65
 							loaded32 := host2.Load64(r, &b6[10])
 							owner2 := uint32(loaded32)
-//line send.go:70
-							old4 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
+//line send.go:68
+							old4 := kernel.AtomicCompareAndSwap(&b6[0], t314.To.Tail, t314.To.Tail+1)
 							tail2 := old4
-//line send.go:71
-							if tail2 == t312.To.Tail {
-								t59 := t312
-								t69 := t312
+//line send.go:69
+							if tail2 == t314.To.Tail {
+								t511 := t314
+								t69 := t314
 								t710 := tail2 + 1
-								t86 := owner2
-//line send.go:72
-								t59.To.Tail = t710
-//line send.go:72
-								t69.To.Owner = t86
-								t98 := uint32(tail2)
-								ticket3 = t98
+								t88 := owner2
+//line send.go:70
+								t511.To.Tail = t710
+//line send.go:70
+								t69.To.Owner = t88
+								t99 := uint32(tail2)
+								ticket3 = t99
 								room5 = 0
 								break block6
 							}
-//line send.go:75
-							t312.To.Tail = tail2
+//line send.go:73
+							t314.To.Tail = tail2
 						}
 					}
 //line context.go:58
@@ -6832,85 +6824,71 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 					room8 := room5
 //line context.go:59
 					if room8 != 0 {
-						result012 = false
+						result011 = false
 					} else {
-						t610 := t105.To.Memory
-						t711 := ticket4
-//line send.go:47
-						t125 := t105.To.Ring
-//line send.go:47
-						t221 := t105.To.Step
-//line send.go:47
-						t314 := t105.To.Slots
-						t49 := t711
-//line send.go:51
-						result013 := int(t125 + uint64(t49&(t314-1))*t221)
-//line send.go:47
-						result014 := result013
+						t610 := ticket4
+//line send.go:49
+						t125 := t610 & (t104.To.Slots - 1) * t104.To.Step
+//line send.go:49
+						result012 := t104.To.Ring[t125:]
 //line context.go:62
-						t99 := result014
-						t106 := uint64(ticket4+1) << 32
-						memory4 := t610
-						slot3 := t99
-						tag2 := t106
+						t89 := result012
+						t910 := uint64(ticket4+1) << 32
+						slot3 := t89
+						tag2 := t910
 //line context.go:63
-						t1111 := t105
-						t126 := memory4
+						t105 := t104
+						t1110 := slot3
+						t126 := tag2
+//line send.go:102
+						h2 := t1110[:c2]
+						kernel.StoreRelaxed(&h2[0], t126|uint64(t105.ID<<8|128))
+						kernel.StoreRelaxed(&h2[1], t126)
+						kernel.StoreRelaxed(&h2[2], t126|uint64(t105.Words[t105.At+2]))
+						kernel.StoreRelaxed(&h2[3], t126|uint64(t105.Words[t105.At+3]))
+//line context.go:64
 						t133 := slot3
 						t143 := tag2
-//line send.go:103
-						t127 := t133
-						t223 := t133 + 4
-//line send.go:103
-						h2 := t126[t127:t223]
-						kernel.StoreRelaxed(&h2[0], t143|uint64(t1111.ID<<8|128))
-						kernel.StoreRelaxed(&h2[1], t143)
-						kernel.StoreRelaxed(&h2[2], t143|uint64(t1111.Words[t1111.At+2]))
-						kernel.StoreRelaxed(&h2[3], t143|uint64(t1111.Words[t1111.At+3]))
+						t152 := t123
 //line context.go:64
-						t152 := memory4
-						t163 := slot3 + 4
-						t172 := tag2
-						t182 := t123
-//line context.go:64
-						kernel.PutWords(t152, t163, t172, t182)
-						t193 := t105
-//line send.go:114
-						if !(t193.Wakes == 0 || t193.To.Kind == 1) {
-//line send.go:119
+						kernel.PutWords(t133, 4, t143, t152)
+						t163 := t104
+//line send.go:113
+						if !(t163.Wakes == 0 || t163.To.Kind == 1) {
+//line send.go:118
 							kernel.Fence()
-							b8 := t193.To.Words
+							b8 := t163.To.Words
 							loaded33 := host2.Load64(r, &b8[9])
 							if loaded33 != 0 {
-//line send.go:122
-								kernel.StoreRelaxed(&t193.Host[b8[15]], 1)
-								kernel.StoreRelaxed(&t193.Host[0], 1)
+//line send.go:121
+								kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
+								kernel.StoreRelaxed(&t163.Host[0], 1)
 							}
 						}
 //line context.go:66
-						result012 = true
+						result011 = true
 					}
 				}
 //line payloads.go:88
-				if !result012 {
-					t144 := t113
+				if !result011 {
+					t144 := t111
 					p6 := ref
 //line payload.go:66
-					t128 := t144.Post
-					t224 := p6.Entry
-					t315 := p6.Generation
+					t127 := t144.Post
+					t219 := p6.Entry
+					t316 := p6.Generation
 //line payload.go:76
-					if t315 == 0 {
+					if t316 == 0 {
 						host2.Fail(r, "reference to no payload")
 					}
-					loaded34 := host2.Load64(r, &t128[t224+0])
+					loaded34 := host2.Load64(r, &t127[t219+0])
 					host8 := loaded34
 //line payload.go:80
-					if uint32(host8>>32) != t315 {
+					if uint32(host8>>32) != t316 {
 						host2.Fail(r, "payload was released")
 					}
 					if host8&1 == 0 {
-						loaded35 := host2.Load64(r, &t128[t224+1])
+						loaded35 := host2.Load64(r, &t127[t219+1])
 						actors6 := loaded35
 //line payload.go:85
 						if uint32(actors6) <= uint32(host8)>>1 {
@@ -6928,24 +6906,24 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				}
 //line payloads.go:91
 			} else if t48 == 6 {
-				t153 := t113
+				t153 := t111
 				p7 := ref
 //line payload.go:58
-				t129 := t153.Post
-				t225 := p7.Entry
-				t316 := p7.Generation
+				t128 := t153.Post
+				t220 := p7.Entry
+				t317 := p7.Generation
 //line payload.go:76
-				if t316 == 0 {
+				if t317 == 0 {
 					host2.Fail(r, "reference to no payload")
 				}
-				loaded36 := host2.Load64(r, &t129[t225+0])
+				loaded36 := host2.Load64(r, &t128[t220+0])
 				host9 := loaded36
 //line payload.go:80
-				if uint32(host9>>32) != t316 {
+				if uint32(host9>>32) != t317 {
 					host2.Fail(r, "payload was released")
 				}
 				if host9&1 == 0 {
-					loaded37 := host2.Load64(r, &t129[t225+1])
+					loaded37 := host2.Load64(r, &t128[t220+1])
 					actors7 := loaded37
 //line payload.go:85
 					if uint32(actors7) <= uint32(host9)>>1 {
@@ -6956,16 +6934,16 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 				kernel.Fence()
 				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
 //line payloads.go:93
-				t56.Values = ref
+				t57.Values = ref
 			}
-			t56.Given = t36.Given
-			if t46.Do == 6 && t36.Given > 0 {
-				t56.Sum = t36.Sum
+			t57.Given = t37.Given
+			if t46.Do == 6 && t37.Given > 0 {
+				t57.Sum = t37.Sum
 			}
-			result010 = 1
+			result09 = 1
 		}
 //line quern_gen.go:13
-		action := result010
+		action := result09
 		kernel.Fence()
 		result2 := action
 //line alone.go:58
@@ -6977,7 +6955,7 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t910, t107 uint32, cursor []uint32, forwards bool, t51, t522 uint32, last bool, command, in, mail []uint64, t234, t253, t263 uint32) {
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -7001,39 +6979,39 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t462 := uint32(min(begin-born, 4294967295))
 //line alone.go:174
 				source3 := sh.Missing[0]
-				t226 := source3
-				var result015 uint32
+				t221 := source3
+				var result013 uint32
 				switch {
 				default:
 //line look.go:33
-					if t226 == 4 {
-						result015 = 0
+					if t221 == 4 {
+						result013 = 0
 						break
 //line look.go:35
-					} else if t226 < 4 {
-						result015 = shape.Slots + t226*shape.SideSlots
+					} else if t221 < 4 {
+						result013 = shape.Slots + t221*shape.SideSlots
 						break
 					}
 //line look.go:38
-					result015 = shape.Slots + (t226-1)*shape.SideSlots
+					result013 = shape.Slots + (t221-1)*shape.SideSlots
 				}
 //line alone.go:175
-				t510 := source3
-				var result016 uint32
+				t512 := source3
+				var result014 uint32
 //line look.go:43
-				if t510 == 4 {
-					result016 = shape.Slots
+				if t512 == 4 {
+					result014 = shape.Slots
 				} else {
-					result016 = shape.SideSlots
+					result014 = shape.SideSlots
 				}
 //line alone.go:175
-				at3 := (result015 + sh.Ticket&(result016-1)) * shape.OutStep
-				t712 := at3
-				t87 := at3 + shape.Out
+				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
+				t711 := at3
+				t810 := at3 + shape.Out
 //line alone.go:176
-				slot4 := t422[t712:t87]
+				slot4 := t422[t711:t810]
 				tag3 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t910:t107]
+				reply2 := words[t911:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
 				kernel.StoreRelaxed(&slot4[1], tag3|uint64(t452))
 				kernel.StoreRelaxed(&slot4[2], tag3|uint64(t462))
@@ -7053,7 +7031,7 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				t50 := cursor
 //line alone.go:82
 				t532 := words[t51:t522]
-				var result017 bool
+				var result015 bool
 			block8:
 				switch {
 				default:
@@ -7062,110 +7040,121 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 					count2 := uint32(t492.Post[list2])
 					for i4 := uint32(0); i4 < count2; i4++ {
 						to2 := t492.Post[list2+1+int(i4)]
-						t130 := uint32(to2)
-						t227 := uint32(to2 >> 32)
+						t129 := uint32(to2)
+						t223 := uint32(to2 >> 32)
 //line send.go:28
-						if !(t492.To.Box == t130 && t492.To.Actor == t227) {
+						if !(t492.To.Box == t129 && t492.To.Actor == t223) {
 //line send.go:31
-							t131 := int(t130) * 16
-							t228 := (int(t130) + 1) * 16
+							t130 := int(t129) * 16
+							t224 := (int(t129) + 1) * 16
 //line send.go:31
-							b9 := t492.Post[t131:t228]
-							memory5 := t492.Post
+							b9 := t492.Post[t130:t224]
+							memory3 := t492.Post
 							if b9[13] == 1 {
-								memory5 = t492.Host
+								memory3 = t492.Host
 							}
-							loaded38 := host2.Load64(r, &b9[0])
+							t318 := b9[14]
 //line send.go:36
-							loaded39 := host2.Load64(r, &b9[8])
-							loaded40 := host2.Load64(r, &b9[10])
+							t410 := uint32(b9[11])
 //line send.go:36
-							t492.To = actor.Target{Box: t130, Actor: t227, Tail: loaded38, Head: loaded39, Words: b9, Memory: memory5, Ring: b9[14], Step: b9[12], Slots: uint32(b9[11]), Kind: uint32(b9[13]), Owner: uint32(loaded40)}
-//line send.go:38
-							end3 := t492.To.Ring + uint64(t492.To.Slots)*t492.To.Step
-							if end3 > uint64(len(memory5)) || t492.To.Ring > end3 {
-//line send.go:39
+							t513 := uint32(b9[12])
+							ring4 := t318
+							slots5 := t410
+							step3 := t513
+//line send.go:37
+							end3 := ring4 + uint64(slots5)*uint64(step3)
+							if end3 > uint64(len(memory3)) || ring4 > end3 {
 								host2.Fail(r, "a Ref that names no mailbox")
 							}
+							loaded38 := host2.Load64(r, &b9[0])
+//line send.go:41
+							loaded39 := host2.Load64(r, &b9[8])
+							t811 := ring4
+							t912 := end3
+//line send.go:42
+							loaded40 := host2.Load64(r, &b9[10])
+//line send.go:41
+							t492.To = actor.Target{Box: t129, Actor: t223, Tail: loaded38, Head: uint32(loaded39), Words: b9, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded40)}
 						}
 //line alone.go:195
-						t317 := t492
+						t319 := t492
 						var ticket5 uint32
 						var room9 uint32
 					block9:
 						switch {
 						default:
-//line send.go:60
-							for b10 := t317.To.Words; ; {
-								if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-uint32(t317.To.Head) >= t317.To.Slots {
-									t134 := t317
-//line send.go:83
-									b11 := t134.To.Words
+//line send.go:58
+							for b10 := t319.To.Words; ; {
+								if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-t319.To.Head >= t319.To.Slots {
+									t131 := t319
+//line send.go:81
+									b11 := t131.To.Words
 									loaded41 := host2.Load64(r, &b11[10])
-//line send.go:84
-									t134.To.Owner = uint32(loaded41)
+//line send.go:82
+									t131.To.Owner = uint32(loaded41)
 									var room10 uint32
-//line send.go:85
-									if t134.To.Owner != t134.To.Actor {
+//line send.go:83
+									if t131.To.Owner != t131.To.Actor {
 										room10 = 2
 									} else {
-										t229 := t134
-										t318 := t134
-//line send.go:88
+										t225 := t131
+										t320 := t131
+//line send.go:86
 										loaded42 := host2.Load64(r, &b11[0])
-										t511 := loaded42
-//line send.go:88
+										t514 := loaded42
+//line send.go:86
 										loaded43 := host2.Load64(r, &b11[8])
-										t713 := loaded43
-//line send.go:88
-										t229.To.Tail = t511
-//line send.go:88
-										t318.To.Head = t713
-										if uint32(t134.To.Tail)-uint32(t134.To.Head) >= t134.To.Slots && t134.To.Kind == 1 {
-											loaded44 := host2.Load64(r, &t134.Host[b11[15]+1])
-//line send.go:90
-											t134.To.Head = loaded44
-											kernel.StoreRelaxed(&b11[8], t134.To.Head)
+										t712 := uint32(loaded43)
+//line send.go:86
+										t225.To.Tail = t514
+//line send.go:86
+										t320.To.Head = t712
+										if uint32(t131.To.Tail)-t131.To.Head >= t131.To.Slots && t131.To.Kind == 1 {
+											loaded44 := host2.Load64(r, &t131.Host[b11[15]+1])
+											head3 := loaded44
+//line send.go:89
+											kernel.StoreRelaxed(&b11[8], head3)
+											t131.To.Head = uint32(head3)
 										}
-										if uint32(t134.To.Tail)-uint32(t134.To.Head) >= t134.To.Slots {
+										if uint32(t131.To.Tail)-t131.To.Head >= t131.To.Slots {
 											room10 = 1
 										} else {
 											room10 = 0
 										}
 									}
-//line send.go:62
+//line send.go:60
 									room11 := room10
 									if room11 != 0 {
-//line send.go:63
+//line send.go:61
 										atomic.AddUint64(&b10[1], 1)
 										ticket5 = 0
 										room9 = room11
 										break block9
 									}
 								}
-//line send.go:67
+//line send.go:65
 								loaded45 := host2.Load64(r, &b10[10])
 								owner3 := uint32(loaded45)
-//line send.go:70
-								old6 := kernel.AtomicCompareAndSwap(&b10[0], t317.To.Tail, t317.To.Tail+1)
+//line send.go:68
+								old6 := kernel.AtomicCompareAndSwap(&b10[0], t319.To.Tail, t319.To.Tail+1)
 								tail3 := old6
-//line send.go:71
-								if tail3 == t317.To.Tail {
-									t512 := t317
-									t611 := t317
-									t714 := tail3 + 1
-									t88 := owner3
-//line send.go:72
-									t512.To.Tail = t714
-//line send.go:72
-									t611.To.Owner = t88
-									t911 := uint32(tail3)
-									ticket5 = t911
+//line send.go:69
+								if tail3 == t319.To.Tail {
+									t515 := t319
+									t611 := t319
+									t713 := tail3 + 1
+									t812 := owner3
+//line send.go:70
+									t515.To.Tail = t713
+//line send.go:70
+									t611.To.Owner = t812
+									t913 := uint32(tail3)
+									ticket5 = t913
 									room9 = 0
 									break block9
 								}
-//line send.go:75
-								t317.To.Tail = tail3
+//line send.go:73
+								t319.To.Tail = tail3
 							}
 						}
 //line alone.go:195
@@ -7175,82 +7164,69 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						if room12 == 1 {
 							t612 := int(t50[13])
 //line alone.go:197
-							t715 := int(t50[13]) + len(t532) + 1
+							t714 := int(t50[13]) + len(t532) + 1
 //line alone.go:197
-							saved3 := t492.Post[t612:t715]
+							saved3 := t492.Post[t612:t714]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result018 := t492.Correlation()
+							result016 := t492.Correlation()
 //line alone.go:201
-							saved3[len(t532)] = result018
+							saved3[len(t532)] = result016
 							t50[12] = i4 + 1
-							result017 = false
+							result015 = false
 							break block8
 						}
 //line alone.go:205
 						if room12 == 0 {
-							t912 := t492
-							t108 := t532
-							t1112 := ticket6
+							t914 := t492
+							t107 := t532
+							t1111 := ticket6
 //line alone.go:229
-							t135 := t912.To.Memory
-							t230 := t1112
-//line send.go:47
-							t136 := t912.To.Ring
-//line send.go:47
-							t231 := t912.To.Step
-//line send.go:47
-							t319 := t912.To.Slots
-							t410 := t230
-//line send.go:51
-							result019 := int(t136 + uint64(t410&(t319-1))*t231)
-//line send.go:47
-							result020 := result019
+							t134 := t1111
+//line send.go:49
+							t135 := t134 & (t914.To.Slots - 1) * t914.To.Step
+//line send.go:49
+							result017 := t914.To.Ring[t135:]
 //line alone.go:229
-							t411 := result020
-							t513 := uint64(t1112+1) << 32
-							memory6 := t135
-							slot5 := t411
-							tag4 := t513
+							t321 := result017
+							t411 := uint64(t1111+1) << 32
+							slot5 := t321
+							tag4 := t411
 //line alone.go:230
-							t613 := t912
-							t716 := memory6
-							t89 := slot5
-							t913 := tag4
-//line send.go:103
-							t137 := t89
-							t233 := t89 + 4
-//line send.go:103
-							h3 := t716[t137:t233]
-							kernel.StoreRelaxed(&h3[0], t913|uint64(t613.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t913)
-							kernel.StoreRelaxed(&h3[2], t913|uint64(t613.Words[t613.At+2]))
-							kernel.StoreRelaxed(&h3[3], t913|uint64(t613.Words[t613.At+3]))
+							t516 := t914
+							t613 := slot5
+							t715 := tag4
+//line send.go:102
+							h3 := t613[:c2]
+							kernel.StoreRelaxed(&h3[0], t715|uint64(t516.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t715)
+							kernel.StoreRelaxed(&h3[2], t715|uint64(t516.Words[t516.At+2]))
+							kernel.StoreRelaxed(&h3[3], t715|uint64(t516.Words[t516.At+3]))
 //line alone.go:231
-							for w8 := 0; w8 < len(t108); w8++ {
-								kernel.StoreRelaxed(&memory6[slot5+4+w8], tag4|uint64(t108[w8]))
+							for w8 := 0; w8 < len(t107); w8++ {
+								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t107[w8]))
 							}
-							t109 := t912
-//line send.go:114
-							if !(t109.Wakes == 0 || t109.To.Kind == 1) {
-//line send.go:119
+							t813 := t914
+//line send.go:113
+							if !(t813.Wakes == 0 || t813.To.Kind == 1) {
+//line send.go:118
 								kernel.Fence()
-								b12 := t109.To.Words
+								b12 := t813.To.Words
 								loaded46 := host2.Load64(r, &b12[9])
 								if loaded46 != 0 {
-//line send.go:122
-									kernel.StoreRelaxed(&t109.Host[b12[15]], 1)
-									kernel.StoreRelaxed(&t109.Host[0], 1)
+//line send.go:121
+									kernel.StoreRelaxed(&t813.Host[b12[15]], 1)
+									kernel.StoreRelaxed(&t813.Host[0], 1)
 								}
 							}
 						}
 					}
 //line alone.go:209
-					result017 = true
+					result015 = true
 				}
 //line alone.go:82
-				t552 = result017
+				t552 = result015
 			}
 			whole := t552
 //line alone.go:83
@@ -7290,28 +7266,28 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 								}
 								next5 := t60[level2]
 								t614 := level2
-								var result021 uint32
+								var result018 uint32
 								switch {
 								default:
 //line look.go:33
 									if t614 == 4 {
-										result021 = 0
+										result018 = 0
 										break
 //line look.go:35
 									} else if t614 < 4 {
-										result021 = shape.Slots + t614*shape.SideSlots
+										result018 = shape.Slots + t614*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result021 = shape.Slots + (t614-1)*shape.SideSlots
+									result018 = shape.Slots + (t614-1)*shape.SideSlots
 								}
 //line alone.go:118
-								at4 := (result021 + next5&(shape.SideSlots-1)) * shape.InStep
+								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
 								loaded48 := host2.Load64(r, &t622[at4])
 								if uint32(loaded48>>32) == next5+1 {
 //line alone.go:120
-									t914 := level2
-									source4 = t914
+									t915 := level2
+									source4 = t915
 									sides2 = 1
 								}
 							}
@@ -7324,11 +7300,11 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							middle2 := uint32(loaded49>>32) == next6+1
 //line alone.go:128
 							posted2 := false
-							slots3 := uint32(t61[11])
-							if slots3 != 0 {
+							slots6 := uint32(t61[11])
+							if slots6 != 0 {
 //line alone.go:130
 								next7 := uint32(t61[8])
-								loaded50 := host2.Load64(r, &t632[next7&(slots3-1)*shape.InStep])
+								loaded50 := host2.Load64(r, &t632[next7&(slots6-1)*shape.InStep])
 								posted2 = uint32(loaded50>>32) == next7+1
 							}
 							if posted2 && !(middle2 && t60[8] == 8) {
@@ -7340,52 +7316,52 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 						if !(source4 == 9) {
 //line alone.go:143
 							t1210 := t622
-							ring2 := t1210
+							ring5 := t1210
 							var at5 uint32
 //line alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
-								t138 := t632
+								t136 := t632
 //line alone.go:146
 								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring2 = t138
+								ring5 = t136
 								at5 = t145
 							} else {
 //line alone.go:148
 								sh.Ticket = t60[source4]
 								t164 := source4
-								var result022 uint32
+								var result019 uint32
 								switch {
 								default:
 //line look.go:33
 									if t164 == 4 {
-										result022 = 0
+										result019 = 0
 										break
 //line look.go:35
 									} else if t164 < 4 {
-										result022 = shape.Slots + t164*shape.SideSlots
+										result019 = shape.Slots + t164*shape.SideSlots
 										break
 									}
 //line look.go:38
-									result022 = shape.Slots + (t164-1)*shape.SideSlots
+									result019 = shape.Slots + (t164-1)*shape.SideSlots
 								}
 //line alone.go:149
-								t194 := source4
-								var result023 uint32
+								t193 := source4
+								var result020 uint32
 //line look.go:43
-								if t194 == 4 {
-									result023 = shape.Slots
+								if t193 == 4 {
+									result020 = shape.Slots
 								} else {
-									result023 = shape.SideSlots
+									result020 = shape.SideSlots
 								}
 //line alone.go:149
-								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
+								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
 							}
 							t2110 := at5
-							t2210 := at5 + shape.In
+							t226 := at5 + shape.In
 //line alone.go:151
-							slot6 := ring2[t2110:t2210]
-							cell2 := words[:t234]
+							slot6 := ring5[t2110:t226]
+							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot6); w9++ {
 								loaded51 := host2.Load64(r, &slot6[w9])
 								v2 := loaded51
@@ -7399,11 +7375,11 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 							for w10 := 0; w10 < len(reply3); w10++ {
 								reply3[w10] = 0
 							}
-							t294 := source4
+							t293 := source4
 //line alone.go:164
 							sh.Late = 0
 //line alone.go:164
-							sh.Missing[0] = t294
+							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
 //line alone.go:166
