@@ -88,6 +88,9 @@ func (d *device) compile(ptx []byte) (code []byte, err error) {
 		code *byte // the driver's, until the linker is destroyed
 		size uintptr
 	}
+	// The driver's compiler may keep what belongs to one linker with the thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	var pins runtime.Pinner
 	defer pins.Unpin()
 	options, values, out, name := new([2]int32), new([2]uintptr), new(output), new([1]byte)
