@@ -39,15 +39,6 @@ func (g *graph) size() (n int) {
 	return n
 }
 
-func (g *graph) dangling() (n int) {
-	for _, targets := range g.edges {
-		if len(targets) == 0 {
-			n++
-		}
-	}
-	return n
-}
-
 // reference computes the ranks in plain Go. What vertices without an edge have goes
 // to all.
 func (g *graph) reference(o options) []float64 {

@@ -176,3 +176,28 @@ func TestClosingTheDeviceBeforeTheRuntime(t *testing.T) {
 		t.Error("does not end")
 	}
 }
+
+// A launch that stays keeps one of the driver's queues, and where there are too few of
+// them, the next waits for one to leave: so many actors are in dozens of launches.
+func TestAThousandActorsAreThereAtOnce(t *testing.T) {
+	const actors, most = 1000, 5 * time.Second // a launch stays for 10
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		begin := time.Now()
+		list := make([]*ring.Actor[Message, Message], actors)
+		for i := range list {
+			a, err := SpawnEcho(ctx, rt, ring.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			list[i] = a
+		}
+		for i, a := range list {
+			if r, err := a.Ask(ctx, Message{[16]uint32{uint32(i)}}); err != nil || r.Words[0] != uint32(i)+1 {
+				t.Fatalf("actor %d: %d, %v", i, r.Words[0], err)
+			}
+		}
+		if took := time.Since(begin); took > slowness*most {
+			t.Errorf("%d actors answered after %v, want %v at most", actors, took, most)
+		}
+	})
+}
