@@ -97,7 +97,7 @@ func (rt *Runtime) close() error {
 			<-c.over
 			continue
 		}
-		c.finish(c.queued())
+		c.finish(c.queued(), 0)
 		if n := c.farewell.DeadLettered + c.farewell.Dropped; n > 0 {
 			left.Actors, left.Messages = append(left.Actors, c.name), left.Messages+n
 		}

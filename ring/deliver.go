@@ -107,7 +107,7 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 		if e.deadline != 0 && e.expired(c.rt.clock()) {
 			return pending{}, c.about(op, ErrExpired)
 		}
-		p, ok, err := c.enqueue(op, e, use, msg)
+		p, ok, err := c.enqueue(op, e, use, msg, false)
 		if ok || err != nil {
 			return p, err
 		}
@@ -156,12 +156,13 @@ func (c *core) offer(e *envelope, use uint64, msg unsafe.Pointer) (pending, bool
 }
 
 // enqueue puts a message into the queue, or into its ring if all that were before
-// it are there. It reports whether there was room.
-func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer) (pending, bool, error) {
+// it are there. It reports whether there was room. An actor that is terminating has
+// room for messages only that its mailbox on the device has taken.
+func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, taken bool) (pending, bool, error) {
 	q := &c.queue
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if !c.current().open() {
+	if s := c.current(); !s.open() && !(taken && s == Terminating) {
 		return pending{}, false, c.denied(op)
 	}
 	c.advance()

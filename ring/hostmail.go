@@ -152,7 +152,7 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 	}
 	if err == nil {
 		var ok bool
-		if _, ok, err = c.enqueue("send", e, unheard, msg); c.refs != nil && !ok {
+		if _, ok, err = c.enqueue("send", e, unheard, msg, true); c.refs != nil && !ok {
 			c.refs.release(msg)
 		}
 		if err == nil {
@@ -210,6 +210,36 @@ func (h *host) collectBag() {
 		b.full.Store(false)
 		h.actor.rt.collectBags()
 	}
+}
+
+// shutBag has messages from actors on the device refused.
+func (h *host) shutBag() error {
+	h.bagging.Lock()
+	defer h.bagging.Unlock()
+	b := h.bag.Load()
+	if b == nil {
+		return nil
+	}
+	return h.actor.rt.post.write(b.box*actor.BoxWords+actor.BoxOwner, 0)
+}
+
+// bagged moves what has come from actors on the device to the queue, as far as there
+// is room, and returns how many messages wait for that.
+func (h *host) bagged() (n int) {
+	b, rt := h.bag.Load(), h.actor.rt
+	if b == nil {
+		return 0
+	}
+	rt.collectBags()
+	rt.bags.mu.Lock()
+	defer rt.bags.mu.Unlock()
+	rt.post.withHost(func(words []uint64) {
+		b.mail.in = unsafe.Pointer(&words[b.ring])
+		for n < int(b.slots) && b.mail.arrived(uint64(b.head)+uint64(n)) {
+			n++
+		}
+	})
+	return n
 }
 
 // dropBag ends the way from actors on the device to one that has terminated. What is

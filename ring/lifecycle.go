@@ -94,7 +94,8 @@ func (c *core) restart(fresh bool) error {
 }
 
 // Farewell is what became of the messages that an actor had when it was
-// terminated: each is counted once.
+// terminated: each is counted once. What other actors on the device had sent, and it has
+// not handled, becomes dead letters later, and is not in here.
 type Farewell struct {
 	Drained      int // handled after that
 	DeadLettered int // not handled; they are among the runtime's dead letters
@@ -126,32 +127,42 @@ func (c *core) terminate(ctx context.Context) (Farewell, error) {
 	}
 	before := c.shut()
 	c.err = c.shutBox()
-	c.drain(ctx)
-	c.finish(before)
+	mail, err := c.drain(ctx)
+	c.err = errors.Join(c.err, err)
+	c.finish(before, mail)
 	return c.farewell, c.err
 }
 
 // drain waits until the actor has handled its messages, ctx is cancelled, or it
-// handles none any more.
-func (c *core) drain(ctx context.Context) {
+// handles none any more. It returns how many it has handled of those that other actors
+// had sent on the device.
+func (c *core) drain(ctx context.Context) (handled int, err error) {
+	if !c.runs() {
+		return 0, nil
+	}
+	mail, err := c.mailed()
+	begin := mail
 	var p patience
 	v := c.rt.patient()
-	for left := c.queued(); left > 0 && c.runs(); {
+	for left := c.queued() + mail; left > 0 && c.runs() && err == nil; {
 		c.server.kick()
 		if !p.pause() {
 			continue
 		}
 		runtime.Gosched()
-		left = c.queued()
+		if mail, err = c.mailed(); err == nil {
+			left = c.queued() + mail
+		}
 		if ctx.Err() != nil || c.rt.ending() || v.look(time.Now(), uint64(left)) {
-			return
+			break
 		}
 	}
+	return max(begin-mail, 0), err
 }
 
-// finish ends an actor that takes no more messages and had so many. Whoever has
-// set ending calls it.
-func (c *core) finish(before int) {
+// finish ends an actor that takes no more messages and had so many, and has handled
+// so many of other actors since. Whoever has set ending calls it.
+func (c *core) finish(before, mail int) {
 	c.setState(Terminated)
 	c.err = errors.Join(c.err, c.leave(), c.shutBox(), c.rt.groups.vacate(c))
 	if h, ok := c.server.(*host); ok {
@@ -161,7 +172,7 @@ func (c *core) finish(before int) {
 	}
 	left := c.discard()
 	kept := min(left, c.rt.letterRoom())
-	c.farewell = Farewell{Drained: max(before, left) - left, DeadLettered: kept, Dropped: left - kept}
+	c.farewell = Farewell{Drained: max(before, left) - left + mail, DeadLettered: kept, Dropped: left - kept}
 	c.rt.strike(c)
 	c.depart()
 	close(c.over)
@@ -227,7 +238,7 @@ func (c *core) stopped() {
 	c.setState(Terminated)
 	c.rt.background(func() { // Close, once it has begun, does it itself
 		if c.ending.CompareAndSwap(false, true) {
-			c.finish(0)
+			c.finish(0, 0)
 		}
 	})
 }

@@ -60,6 +60,22 @@ func (b *letterbox) body(ticket uint64) any {
 	return types.value(msg)
 }
 
+// mailed returns how many messages of other actors on the device the actor has not
+// handled.
+func (c *core) mailed() (int, error) {
+	if h, ok := c.server.(*host); ok {
+		return h.bagged(), nil
+	}
+	if c.box.box == 0 || !c.rt.referred.Load() {
+		return 0, nil
+	}
+	b, err := c.letterbox()
+	if err != nil {
+		return 0, err
+	}
+	return int(b.tail() - b.head()), nil
+}
+
 // failedMail makes a dead letter of the message that the handler failed on. Its loop
 // has left and has taken it out of the mailbox, or has left no word; then it is taken
 // out here.

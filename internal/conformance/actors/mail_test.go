@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"quern.dev/kernel"
 	"quern.dev/ring"
 )
 
@@ -144,4 +145,46 @@ func TestMailOfActorsThatFail(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestTerminatedActorsHandleWhatOthersHaveSent ends actors that have only messages of
+// other actors: an actor, and a host actor whose queue is full.
+func TestTerminatedActorsHandleWhatOthersHaveSent(t *testing.T) {
+	eachAndTheDouble(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		for range 5 {
+			a := spawned(t, ctx, rt, SpawnSum, ring.Options{Name: "a"})
+			from := spawned(t, ctx, rt, SpawnScatter, ring.Options{Name: "scatter"})
+			if n, err := from.Ask(ctx, Burst{To: a.Ref(), First: 1, Count: mailed}); err != nil || n != mailed {
+				t.Fatalf("%d messages were sent, %v", n, err)
+			}
+			f, err := a.Terminate(ctx)
+			if i := a.Info(); err != nil || i.Handled != mailed || i.Dropped != 0 || f.DeadLettered != 0 || f.Dropped != 0 || f.Drained > mailed {
+				t.Fatalf("%+v, %v, %+v; want %d messages handled", f, err, i, mailed)
+			}
+			if _, err := from.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+		}
+		addsUp(t, rt)
+	})
+	t.Run("host", func(t *testing.T) {
+		each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+			begin, sum := make(chan struct{}), int64(0)
+			h, err := ring.SpawnHost(ctx, rt, func(_ context.Context, _ *ring.HostContext, in *int64, _ *int64) kernel.Action {
+				<-begin
+				sum += *in
+				return kernel.Done
+			}, ring.Options{Name: "host", Capacity: 4})
+			if err != nil {
+				t.Fatal(err)
+			}
+			mail(t, ctx, rt, h)
+			time.AfterFunc(10*time.Millisecond, func() { close(begin) })
+			f, err := h.Terminate(ctx)
+			if i := h.Info(); err != nil || i.Handled != mailed || i.Dropped != 0 || f.DeadLettered != 0 || f.Dropped != 0 || sum != mailed*(mailed+1)/2 {
+				t.Errorf("%+v, %v, %+v, a sum of %d; want %d messages handled", f, err, i, sum, mailed)
+			}
+			addsUp(t, rt)
+		})
+	})
 }
