@@ -110,8 +110,11 @@ func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	}
 }
 
-// Groups returns the names of the groups, in order.
+// Groups returns the names of the groups, in order. A runtime that is closed has none.
 func (rt *Runtime) Groups() []string {
+	if rt.ending() {
+		return nil
+	}
 	rt.groups.mu.Lock()
 	defer rt.groups.mu.Unlock()
 	names := make([]string, 0, len(rt.groups.byName))
@@ -185,8 +188,11 @@ func same[M any](m Member[M]) func(Member[M]) bool {
 
 // replace sets the members. g.mu is held.
 func (g *Group[M]) replace(members []Member[M]) error {
+	if g.rt.ending() {
+		return closedFor(fmt.Sprintf("group %q", g.name))
+	}
 	if g.closed {
-		return fmt.Errorf("ring: group %q: %w", g.name, ErrClosed)
+		return g.failed(ErrClosed)
 	}
 	words := make([]uint64, len(members))
 	for i, m := range members {
@@ -199,11 +205,11 @@ func (g *Group[M]) replace(members []Member[M]) error {
 		room = max(16, 2*room, len(members))
 		var err error
 		if at, err = g.rt.post.reserve(room); err != nil {
-			return err
+			return g.failed(err)
 		}
 	}
 	if err := g.rt.Quiesce("change a group"); err != nil {
-		return errors.Join(fmt.Errorf("ring: group %q: %w", g.name, err))
+		return g.failed(err)
 	}
 	err := g.rt.post.write(at, words...)
 	if err == nil {
@@ -219,7 +225,10 @@ func (g *Group[M]) replace(members []Member[M]) error {
 		}
 		g.list, g.room = at, room
 	}
-	return err
+	if err != nil {
+		return g.failed(err)
+	}
+	return nil
 }
 
 // vacate has actors on the device send nothing more to a member that has terminated:
@@ -249,16 +258,18 @@ func (all *groups) vacate(c *core) error {
 	return errors.Join(errs...)
 }
 
-// Close ends the group: its name is free, and it has no members.
+// Close ends the group: its name is free, and it has no members. Closing it again, or
+// after the runtime, which ends its groups, gives no error.
 func (g *Group[M]) Close() error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
 		return nil
 	}
-	if err := g.replace(nil); err != nil {
+	if err := g.replace(nil); err != nil && !errors.Is(err, ErrClosed) {
 		return err
 	}
+	g.members.Store(new([]Member[M]))
 	g.closed = true
 	if g.room > 0 {
 		g.rt.post.release(g.list, g.room)
@@ -325,6 +336,11 @@ func (g *Group[M]) failed(err error) error { return fmt.Errorf("ring: group %q: 
 func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []In) ([]Out, error) {
 	if len(actors) != len(msgs) {
 		return nil, invalid("%d messages for %d actors", len(msgs), len(actors))
+	}
+	for i, a := range actors {
+		if a == nil {
+			return nil, invalid("actor %d of %d is nil", i, len(actors))
+		}
 	}
 	replies, errs, asked := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
 	for i, a := range actors {

@@ -207,6 +207,9 @@ func (p *post) read(at uint32, words []uint64) error {
 func (p *post) put(r *region, at uint32, words []uint64) error {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	if p.closed {
+		return ErrClosed
+	}
 	if r.source == nil {
 		if err := gpu.CopyIn(p.stream, r.words.Slice(int(at), int(at)+len(words)), words); err != nil {
 			return err
