@@ -296,7 +296,7 @@ func plain(t reflect.Type) error {
 			}
 		}
 		return nil
-	case reflect.Chan, reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer, reflect.Slice, reflect.String, reflect.UnsafePointer:
+	case reflect.Chan, reflect.Func, reflect.Interface, reflect.Map, reflect.Pointer, reflect.Slice, reflect.String, reflect.Uintptr, reflect.UnsafePointer:
 		return invalid("actors on the device have no values of type %v", t)
 	}
 	return nil

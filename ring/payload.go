@@ -42,7 +42,7 @@ type hold struct {
 }
 
 // NewPayload makes a payload of n elements, which is to be released. Its contents
-// are undefined. The payload memory has [Config.PayloadBytes] bytes and is made with
+// are undefined. Elements are plain data, others give [ErrInvalid]. The payload memory has [Config.PayloadBytes] bytes and is made with
 // the first payload; if there is no room the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if rt == nil {
@@ -52,6 +52,9 @@ func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	size := int64(t.Size())
 	if n < 1 || size == 0 {
 		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
+	}
+	if err := plain(t); err != nil {
+		return nil, fmt.Errorf("ring: new payload of %v: %w", t, err)
 	}
 	if rt.ending() {
 		return nil, closedFor("new payload")
@@ -105,6 +108,9 @@ func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) 
 func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
 	if rt == nil {
 		return nil, invalid("the runtime is nil")
+	}
+	if err := plain(reflect.TypeFor[T]()); err != nil {
+		return nil, fmt.Errorf("ring: open payload of %v: %w", reflect.TypeFor[T](), err)
 	}
 	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
 	h, err := rt.payloads.open(r, take)

@@ -345,6 +345,23 @@ func TestManyThreadsSharePayloads(t *testing.T) {
 	}
 }
 
+func TestPayloadsHavePlainElements(t *testing.T) {
+	_, _, rt := testMemory(t, 1<<16)
+	refused := func(name string, err error) {
+		if !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+	_, err := NewPayload[string](rt, 1)
+	refused("string", err)
+	_, err = NewPayload[struct{ Rows [2]*int }](rt, 1)
+	refused("field Rows", err)
+	_, err = NewPayload[uintptr](rt, 1)
+	refused("uintptr", err)
+	_, err = TakePayload(rt, actor.Payload[string]{})
+	refused("string", err)
+}
+
 func TestSizesOfThePayloadMemory(t *testing.T) {
 	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
 	if err != nil {
