@@ -123,6 +123,9 @@ func (a *Actor[In, Out]) Send(ctx context.Context, msg In, opts ...MessageOption
 // SendBatch sends messages, all with the same options, and returns how many: all,
 // or those before the first that could not be sent.
 func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...MessageOption) (int, error) {
+	if ctx == nil {
+		return 0, a.core.about("send", errNilContext)
+	}
 	e, err := a.core.address("send", opts)
 	if err != nil {
 		return 0, err
@@ -190,6 +193,9 @@ func sequence[T any](ctx context.Context, receive func(context.Context) (T, erro
 
 // post accepts a message with options.
 func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Pointer, opts []MessageOption) (pending, error) {
+	if ctx == nil { // before anything is taken
+		return pending{}, c.about(op, errNilContext)
+	}
 	e := envelope{priority: DefaultPriority}
 	if len(opts) > 0 {
 		var err error

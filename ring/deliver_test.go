@@ -253,6 +253,25 @@ func TestErrorsNameTheCallAndTheActor(t *testing.T) {
 	}
 }
 
+func TestContextsThatAreNilTakeNothing(t *testing.T) {
+	a, _ := newDouble[numbered](t, Options{})
+	var none context.Context
+	for name, call := range map[string]func() error{
+		"Ask":       func() error { _, err := a.Ask(none, numbered{}); return err },
+		"Send":      func() error { return a.Send(none, numbered{}) },
+		"Tell":      func() error { return a.Tell(none, numbered{}) },
+		"SendBatch": func() error { _, err := a.SendBatch(none, make([]numbered, 2)); return err },
+		"Receive":   func() error { _, err := a.Receive(none); return err },
+	} {
+		if err := call(); !errors.Is(err, ErrInvalid) {
+			t.Errorf("%s: %v, want ErrInvalid", name, err)
+		}
+	}
+	if i := a.Info(); i.Accepted != 0 {
+		t.Errorf("%d messages were accepted", i.Accepted)
+	}
+}
+
 func TestMessagesExpireInTheQueue(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Capacity: 3, Full: Reject, Inactive: true})
 	ctx := context.Background()

@@ -25,6 +25,8 @@ var (
 	ErrNoReply = errors.New("the handler did not reply")
 	// ErrInvalid means that an option is not acceptable.
 	ErrInvalid = errors.New("invalid option")
+
+	errNilContext = fmt.Errorf("%w: the context is nil", ErrInvalid)
 )
 
 // StateError is the error of an operation that the state of the actor does not

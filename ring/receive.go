@@ -21,6 +21,9 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 	if n == 0 {
 		return 0, nil
 	}
+	if ctx == nil {
+		return 0, c.about("receive", errNilContext)
+	}
 	c.receiving.Lock()
 	defer c.receiving.Unlock()
 	wait := c.patience()
