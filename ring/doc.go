@@ -60,8 +60,8 @@
 //
 // [Actor.Terminate] and [Runtime.Close] account for every message: those that are not
 // handled are dead letters. An actor that has terminated is unknown to the runtime,
-// its name and its place on the device are others', and the Refs of it that actors on
-// the device still have must not be used. One whose handler fails is the case of its
+// its name and its place on the device are others'. The Refs of it that actors on the
+// device still have never name another: what is sent to them is refused. One whose handler fails is the case of its
 // supervisor; restarts are limited, and what a supervisor escalates is the
 // runtime's supervisor's case, or an error of Close.
 //
