@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"reflect"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -225,7 +226,7 @@ func (h *host) shutBag() error {
 
 // bagged moves what has come from actors on the device to the queue, as far as there
 // is room, and returns how many messages wait for that.
-func (h *host) bagged() (n int) {
+func (h *host) bagged() int {
 	b, rt := h.bag.Load(), h.actor.rt
 	if b == nil {
 		return 0
@@ -233,6 +234,14 @@ func (h *host) bagged() (n int) {
 	rt.collectBags()
 	rt.bags.mu.Lock()
 	defer rt.bags.mu.Unlock()
+	return b.waiting(rt)
+}
+
+// waiting counts the messages that have not gone to the queue. rt.bags.mu is held.
+func (b *bag) waiting(rt *Runtime) (n int) {
+	if !slices.Contains(rt.bags.list, b) {
+		return 0 // the actor has ended
+	}
 	rt.post.withHost(func(words []uint64) {
 		b.mail.in = unsafe.Pointer(&words[b.ring])
 		for n < int(b.slots) && b.mail.arrived(uint64(b.head)+uint64(n)) {

@@ -20,7 +20,7 @@
 //   - [Ref], [Self], [Send] and [Ended]: other actors, and messages to them.
 //   - [Group], [Publish], [Route] and [Pick]: many receivers, or one of many.
 //   - [Payload]: data that is too large for a message.
-//   - [MaxMessage]: how large messages are, at most.
+//   - [MaxMessage]: how large messages to actors in Go are, at most.
 //
 // Everything else that the package exports is the loop's, which calls the handler, and
 // its host's: the code that quern gen writes and package ring need it, programs do not.

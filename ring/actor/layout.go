@@ -103,7 +103,8 @@ const (
 // MaxBatch is the number of messages that a loop takes at once, at most.
 const MaxBatch = 64
 
-// MaxMessage is the largest size of a message in bytes: more goes by reference.
+// MaxMessage is the largest size in bytes of a message from an actor on the device to
+// one in Go. For others the shared memory of a block is the limit.
 const MaxMessage = 4096
 
 // Shape is what a launch of loops has in common.

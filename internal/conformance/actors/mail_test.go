@@ -187,6 +187,9 @@ func TestTerminatedActorsHandleWhatOthersHaveSent(t *testing.T) {
 				t.Fatal(err)
 			}
 			mail(t, ctx, rt, h)
+			if i := h.Info(); i.Accepted != mailed || i.Queued != mailed {
+				t.Errorf("%+v, want %d messages queued", i, mailed)
+			}
 			time.AfterFunc(10*time.Millisecond, func() { close(begin) })
 			f, err := h.Terminate(ctx)
 			if i := h.Info(); err != nil || i.Handled != mailed || i.Dropped != 0 || f.DeadLettered != 0 || f.Dropped != 0 || sum != mailed*(mailed+1)/2 {
