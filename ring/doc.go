@@ -74,7 +74,8 @@
 // other actors are served, in launches beside it; freeing memory, loading
 // kernels and closing the runtime and the device fail with a StuckError rather than
 // wait, and what was to be freed is freed once that is possible. An actor whose
-// handler has returned after all can be restarted, with its state or a new one. A
+// handler has returned after all can be restarted, with its state or a new one; if its
+// supervisor has decided so, it is. A
 // process that is killed takes its actors with it; if it only hangs, they leave
 // after Config.Life.
 //

@@ -262,6 +262,38 @@ func TestHandlersThatDoNotReturnAreNamed(t *testing.T) {
 	close(release)
 }
 
+func TestSupervisorsRestartHandlersOnceTheyReturn(t *testing.T) {
+	for _, decision := range []ring.Decision{ring.Resume, ring.Renew} {
+		rt, ctx := open(t, ring.Config{Patience: 20 * time.Millisecond}), within(t)
+		release, failed := make(chan bool), make(chan bool, 1)
+		a := spawn(t, rt, ring.Options{Patience: 10 * time.Millisecond, Supervisor: func(ring.Failure) ring.Decision { failed <- true; return decision }},
+			func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action {
+				if *in == 1 {
+					<-release
+				}
+				return double(nil, nil, in, out)
+			})
+		if err := a.Tell(ctx, 1); err != nil {
+			t.Fatal(err)
+		}
+		<-failed
+		time.Sleep(10 * time.Millisecond) // for the first attempt
+		if s := a.State(); s != ring.Failed {
+			t.Errorf("decision %d: the actor is %v while its handler has not returned", decision, s)
+		}
+		close(release)
+		for a.State() != ring.Active && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if r, err := a.Ask(ctx, 2); r != 4 || err != nil {
+			t.Errorf("decision %d: after the handler has returned: %d, %v", decision, r, err)
+		}
+		if i := a.Info(); i.Restarts != 1 {
+			t.Errorf("decision %d: %d restarts", decision, i.Restarts)
+		}
+	}
+}
+
 // A message is in one count at any time, and becomes one dead letter if it is not
 // handled.
 func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {

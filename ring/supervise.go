@@ -3,6 +3,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -16,7 +17,8 @@ type Failure struct {
 	Escalated bool
 }
 
-// Decision is what happens to an actor whose handler has failed.
+// Decision is what happens to an actor whose handler has failed. One whose handler does
+// not return goes on once it does.
 type Decision uint8
 
 // Decisions.
@@ -43,14 +45,18 @@ func (e *EscalationError) Unwrap() error { return e.Failure.Err }
 // supervision is who decides about an actor's failures, and how often it has been
 // restarted.
 type supervision struct {
-	own      func(Failure) Decision
-	most     int           // restarts
-	within   time.Duration // of this time
-	restarts []time.Time   // the latest, most of them at most
+	own    func(Failure) Decision
+	most   int           // restarts
+	within time.Duration // of this time
+
+	mu       sync.Mutex
+	restarts []time.Time // the latest, most of them at most
 }
 
 // allows reports whether there may be one more restart, and notes it.
 func (s *supervision) allows(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	kept := s.restarts[:0]
 	for _, t := range s.restarts {
 		if now.Sub(t) < s.within {
@@ -67,7 +73,8 @@ func (s *supervision) allows(now time.Time) bool {
 }
 
 // supervise asks the supervisors about a failure, and does as they say. One call at
-// a time is under way: the actor fails again only after it has been restarted.
+// a time is under way, but for a handler that was stuck and fails when it returns: else
+// the actor fails again only after it has been restarted.
 func (c *core) supervise(f Failure) {
 	d := Escalate
 	if own := c.supervision.own; own != nil {
@@ -86,9 +93,9 @@ func (c *core) supervise(f Failure) {
 	switch d {
 	case Leave:
 	case Resume:
-		err = c.restart(false)
+		err = c.restartOnceReturned(false)
 	case Renew:
-		err = c.restart(true)
+		err = c.restartOnceReturned(true)
 	case End:
 		err = c.end()
 	default:
@@ -98,6 +105,29 @@ func (c *core) supervise(f Failure) {
 	}
 	if _, other := errors.AsType[*StateError](err); err != nil && !other && !errors.Is(err, ErrClosed) {
 		c.rt.note(err)
+	}
+}
+
+// Pauses between looks whether a handler that was stuck has returned.
+const (
+	shortLook = time.Millisecond
+	longLook  = 50 * time.Millisecond
+)
+
+// restartOnceReturned restarts an actor. If its handler is stuck it waits until that
+// returns, somebody else has restarted or ended the actor, or the runtime is closed,
+// which says what is stuck then.
+func (c *core) restartOnceReturned(fresh bool) error {
+	for pause := shortLook; ; pause = min(2*pause, longLook) {
+		err := c.restart(fresh)
+		if _, stuck := errors.AsType[*StuckError](err); !stuck {
+			return err
+		}
+		select {
+		case <-c.rt.done:
+			return nil
+		case <-time.After(pause):
+		}
 	}
 }
 

@@ -108,6 +108,35 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 	}
 }
 
+func TestSupervisorsRestartWhatTheSimulatorEnds(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.Sim})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := ring.New(dev, ring.Config{Patience: 60 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := within(t, 20*time.Second)
+	a, err := SpawnAccumulate(ctx, rt, ring.Options{Supervisor: func(ring.Failure) ring.Decision { return ring.Renew }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Its caller runs the handler: nobody of the runtime's is at hand when that ends.
+	if _, err := a.Ask(context.Background(), Sample{Kind: Forever}); err == nil {
+		t.Error("a handler that does not return has replied")
+	}
+	for a.State() != ring.Active && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	if r, err := a.Ask(ctx, Sample{Value: 4}); err != nil || r.Sum != 4 {
+		t.Errorf("restarted: %+v, %v", r, err)
+	}
+	if err := errors.Join(rt.Close(), dev.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
 // A block handles many messages in one run, which may take longer than the runtime
 // has patience for one of them.
 func TestRunsOfManyMessagesAreNotStuck(t *testing.T) {
