@@ -53,18 +53,33 @@ func (rt *Runtime) shutDown() {
 }
 
 // vanish closes the runtime, since its device is being closed. It fails if handlers
-// do not return.
+// do not return. If they have returned after the runtime was closed, what they used is
+// freed now.
 func (rt *Runtime) vanish() error {
 	rt.shutDown()
 	var errs []error
-	for _, c := range rt.all() {
-		c.mu.Lock()
-		if err := c.overdue(); err != nil {
-			errs = append(errs, err)
-		}
-		c.mu.Unlock()
+	for _, c := range rt.lingering {
+		errs = append(errs, c.linger())
 	}
-	return errors.Join(errs...)
+	if len(rt.lingering) == 0 || errors.Join(errs...) != nil {
+		return errors.Join(errs...)
+	}
+	for _, c := range rt.lingering {
+		errs = append(errs, c.free())
+	}
+	rt.lingering = nil
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.close())...)
+}
+
+// linger is the error of handlers of a cohort that is closed which do not return, nil if
+// all have.
+func (c *cohort) linger() error {
+	if !c.resident {
+		return c.lingerLocals()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.overdue()
 }
 
 func (rt *Runtime) close() error {
@@ -113,10 +128,10 @@ func (rt *Runtime) close() error {
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
 		rt.dev.RemoveResident(rt)
 	}
-	inUse, v := false, rt.patient()
+	v := rt.patient()
 	for i, c := range cohorts {
 		if isStuck(errs[i]) {
-			inUse = true // its memory, and the mailboxes
+			rt.lingering = append(rt.lingering, c) // its memory, and the mailboxes, are in use
 			continue
 		}
 		if n := c.visitors(v); n > 0 {
@@ -125,7 +140,7 @@ func (rt *Runtime) close() error {
 		}
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
-	if !inUse {
+	if len(rt.lingering) == 0 {
 		errs = append(errs, rt.payloads.close(), rt.post.close())
 	}
 	if left.Messages > 0 {

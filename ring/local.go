@@ -453,6 +453,9 @@ func (c *cohort) closeLocals() error {
 			stuck.Actors = append(stuck.Actors, l.actor.name)
 			if !l.stuck.Swap(true) {
 				l.actor.stall(err)
+				if l.epoch.Load() != 0 {
+					l.call.Cancel(err) // the watchdog has ended
+				}
 			}
 		default:
 			l.closed = true
@@ -461,6 +464,27 @@ func (c *cohort) closeLocals() error {
 			l.actor.setState(Terminated)
 		}
 		l.wake(nil)
+	}
+	if len(stuck.Actors) > 0 {
+		return stuck
+	}
+	return nil
+}
+
+// lingerLocals ends the local actors whose handlers did not return for closeLocals and
+// have returned since. It is an error if some have not.
+func (c *cohort) lingerLocals() error {
+	stuck := &StuckError{After: c.rt.config.Patience}
+	for _, l := range c.blocks() {
+		if !l.turn.TryLock() {
+			stuck.Actors = append(stuck.Actors, l.actor.name)
+			continue
+		}
+		if !l.closed {
+			l.closed = true
+			l.call.Close()
+		}
+		l.turn.Unlock()
 	}
 	if len(stuck.Actors) > 0 {
 		return stuck

@@ -68,6 +68,8 @@ type Runtime struct {
 	closing sync.Once
 	ended   error // of closing, until Close returns it
 
+	lingering []*cohort // closed, but for handlers that did not return; closing has set it
+
 	post *post
 
 	quiescing sync.Mutex // from Quiesce to Resume

@@ -93,6 +93,10 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 				if took := time.Since(begin); took > 20*patience {
 					t.Errorf("restart and close took %v", took)
 				}
+				var leak *gpu.LeakError
+				if err := dev.Close(); !errors.As(err, &stuck) || errors.As(err, &leak) {
+					t.Errorf("closing the device: %v, want a StuckError alone", err)
+				}
 				return
 			}
 			if err := a.Restart(true); err != nil {
@@ -105,6 +109,36 @@ func TestHandlersThatNeverReturnAreFound(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// What a handler used that returned after the runtime was closed is freed with the
+// device, and is nobody's leak.
+func TestHandlersThatReturnAfterTheRuntimeIsClosed(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.Sim})
+	if err != nil {
+		t.Fatal(err)
+	}
+	rt, err := ring.New(dev, ring.Config{Patience: 50 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, err := SpawnAccumulate(within(t, 10*time.Second), rt, ring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer stop()
+	if _, err := a.Ask(short, Sample{Kind: Forever}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("asking: %v, want the context's error", err)
+	}
+	var stuck *ring.StuckError
+	if err := rt.Close(); !errors.As(err, &stuck) {
+		t.Errorf("closing the runtime: %v, want a StuckError", err)
+	}
+	time.Sleep(200 * time.Millisecond) // the simulator ends the handler
+	if err := dev.Close(); err != nil {
+		t.Error("closing the device:", err)
 	}
 }
 
