@@ -141,7 +141,7 @@ func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
 func newActor(fd *ast.FuncDecl, dir directive) Actor {
 	n := len(handlerParams(fd))
 	a := Actor{Handler: fd.Name.Name, Kernel: fd.Name.Name + "Actor", State: n - 3, In: n - 2, Out: n - 1, loop: "Serve", names: map[string]string{}, pos: fd.Name.Pos()}
-	if o, _ := kernelOptions(dir.args); o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
+	if o, _ := kernelOptions(dir.args, dir.verb); o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
 		a.loop = "ServeWarp"
 	}
 	if n > 4 {
@@ -225,7 +225,7 @@ func actorSource(f *ast.File, fd *ast.FuncDecl, dir directive, a *Actor) string 
 	for _, w := range dir.args {
 		options += " " + w.text
 	}
-	if o, _ := kernelOptions(dir.args); o.MaxRegs == 0 && o.MinBlocks == 0 {
+	if o, _ := kernelOptions(dir.args, dir.verb); o.MaxRegs == 0 && o.MinBlocks == 0 {
 		threads := max(o.Block[0]*o.Block[1]*o.Block[2], ir.WarpSize)
 		options += fmt.Sprintf(" maxregs=%d", min(actorRegisters, max(registerFile/threads, minRegisters)))
 	}
@@ -320,9 +320,9 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	if o := l.pkg.Types.Scope().Lookup(name + "Actor"); o != nil && !l.isGenerated(o.Pos()) {
 		l.errorAt(fd.Name.Pos(), name, "quern_gen.go would declare %s again, after %s; rename one of them", o.Name(), l.pos(o.Pos()))
 	}
-	o, wrong := kernelOptions(dir.args)
+	o, wrong := kernelOptions(dir.args, dir.verb)
 	for _, w := range wrong {
-		l.errorAt(w.pos, name, "%s", strings.ReplaceAll(w.msg, "kernel option", "actor option"))
+		l.errorAt(w.pos, name, "%s", w.msg)
 	}
 	if len(wrong) > 0 {
 		return

@@ -224,7 +224,7 @@ func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { retur
 				`a/a.go:17:71: kernel slices: the reply out is of type []int; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
 				`a/a.go:20:6: kernel result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
 				`a/a.go:22:1: kernel flat: an actor's block has one dimension, of up to 32 threads or a multiple of 32`,
-				`a/a.go:25:15: kernel option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, cluster=X[xY[xZ]], unchecked, fastmath, instantiate=T1,T2 and specialise=parameter:value1,value2`,
+				`a/a.go:25:15: kernel option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, unchecked and fastmath`,
 			},
 		},
 	} {

@@ -69,7 +69,7 @@ func spaced(comment string) string {
 	verb := fields[0].text
 	switch {
 	case verb == "kernel":
-		if _, wrong := kernelOptions(fields[1:]); len(wrong) > 0 {
+		if _, wrong := kernelOptions(fields[1:], verb); len(wrong) > 0 {
 			return ""
 		}
 	case isHint(verb):

@@ -21,6 +21,7 @@ type option struct {
 	name   string
 	value  string // the form of its value, "" for an option without one
 	repeat bool   // may be given more than once
+	kernel bool   // is not for actors
 	set    func(o *options, value word) error
 }
 
@@ -38,17 +39,17 @@ var kernelOptionTable = []option{
 		o.MaxRegs, err = parseCount("maxregs", value.text, minRegisters, maxRegisters)
 		return err
 	}},
-	{name: "cluster", value: "X[xY[xZ]]", set: func(o *options, value word) (err error) {
+	{name: "cluster", value: "X[xY[xZ]]", kernel: true, set: func(o *options, value word) (err error) {
 		o.Cluster, err = parseCluster(value.text)
 		return err
 	}},
 	{name: "unchecked", set: func(o *options, _ word) error { o.Unchecked = true; return nil }},
 	{name: "fastmath", set: func(o *options, _ word) error { o.FastMath = true; return nil }},
-	{name: "instantiate", value: "T1,T2", set: func(o *options, value word) error {
+	{name: "instantiate", value: "T1,T2", kernel: true, set: func(o *options, value word) error {
 		o.instances = splitWord(value, ',')
 		return nil
 	}},
-	{name: "specialise", value: "parameter:value1,value2", repeat: true, set: func(o *options, value word) error {
+	{name: "specialise", value: "parameter:value1,value2", repeat: true, kernel: true, set: func(o *options, value word) error {
 		o.specialised = append(o.specialised, value)
 		return nil
 	}},
@@ -60,8 +61,8 @@ type wrongOption struct {
 	msg string
 }
 
-// kernelOptions reads the words after //quern:kernel.
-func kernelOptions(args []word) (o options, wrong []wrongOption) {
+// kernelOptions reads the words after //quern:kernel, or those after //quern:actor.
+func kernelOptions(args []word, verb string) (o options, wrong []wrongOption) {
 	given := map[string]word{}
 	for _, arg := range args {
 		name, value, hasValue := strings.Cut(arg.text, "=")
@@ -70,7 +71,7 @@ func kernelOptions(args []word) (o options, wrong []wrongOption) {
 		var err error
 		switch {
 		case known == nil:
-			err = fmt.Errorf("unknown kernel option %q; the options are %s", arg.text, optionForms())
+			err = fmt.Errorf("unknown %s option %q; the options are %s", verb, arg.text, optionForms(verb))
 		case hasValue && known.value == "":
 			err = fmt.Errorf("option %s takes no value; write %s", name, name)
 		case value == "" && known.value != "":
@@ -106,11 +107,13 @@ func findOption(name string) *option {
 	return nil
 }
 
-// optionForms lists how all options are written.
-func optionForms() string {
+// optionForms lists how all options of a directive are written.
+func optionForms(verb string) string {
 	var forms []string
 	for _, known := range kernelOptionTable {
-		forms = append(forms, known.form())
+		if verb != actorVerb || !known.kernel {
+			forms = append(forms, known.form())
+		}
 	}
 	last := len(forms) - 1
 	return strings.Join(forms[:last], ", ") + " and " + forms[last]
