@@ -442,6 +442,9 @@ func (h *host) hold() error {
 		if h.actor.current() == Terminated {
 			h.given = true
 		}
+		if h.stuck {
+			return h.overdue(h.vigil.patience)
+		}
 		return h.overdue(h.actor.rt.config.Patience)
 	}
 	return nil

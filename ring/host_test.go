@@ -253,8 +253,8 @@ func TestHandlersThatDoNotReturnAreNamed(t *testing.T) {
 	if !ok || len(stuck.Actors) != 1 || stuck.Actors[0] != "deaf" || a.State() != ring.Failed {
 		t.Errorf("the supervisor got %v; the actor is %v", f.Err, a.State())
 	}
-	if err := a.Restart(false); !errors.As(err, &stuck) {
-		t.Errorf("restarted while it has not returned: %v, want a StuckError", err)
+	if err := a.Restart(false); !errors.As(err, &stuck) || stuck.After != 10*time.Millisecond {
+		t.Errorf("restarted while it has not returned: %v, want a StuckError after the actor's own patience", err)
 	}
 	if err := rt.Close(); !errors.As(err, &stuck) || !strings.Contains(err.Error(), "deaf") {
 		t.Errorf("closed: %v, want a StuckError", err)
