@@ -24,7 +24,8 @@ type delivery struct {
 	roomy     bool // what is in the rings alone is within the capacity
 	full      Policy
 	saysFull  sync.Once
-	isFull    error      // once saysFull
+	isFull    error      // once saysFull, as isUnheard
+	isUnheard error      // the same, because of replies that nobody receives
 	refs      references // nil if messages have none
 	pulls     bool       // the server takes messages out of the queue, one at a time
 
@@ -132,8 +133,21 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 func (c *core) queueFull() error {
 	c.saysFull.Do(func() {
 		c.isFull = fmt.Errorf("ring: actor %s: %w: %d messages wait; send later, or spawn it with a larger Capacity or another policy", c.name, ErrQueueFull, c.capacity)
+		c.isUnheard = fmt.Errorf("ring: actor %s: %w: %d messages wait for room, for %d replies or more wait to be received; receive them, or send with Tell what needs no reply", c.name, ErrQueueFull, c.capacity, c.capacity)
 	})
+	if c.unheard() {
+		return c.isUnheard
+	}
 	return c.isFull
+}
+
+// unheard reports whether nobody receives replies, of which no more are kept.
+func (c *core) unheard() bool {
+	if !c.receiving.TryLock() {
+		return false // somebody does
+	}
+	defer c.receiving.Unlock()
+	return c.stashed >= c.capacity
 }
 
 // direct reports whether messages may go into the rings without a look at the

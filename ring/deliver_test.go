@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -503,6 +504,43 @@ func TestRepliesDoNotHoldUpMessages(t *testing.T) {
 			t.Errorf("%d replies are stashed", n)
 		}
 	}
+}
+
+func TestFullQueuesSayThatRepliesWait(t *testing.T) {
+	a, d := newDouble[numbered](t, Options{Capacity: 10, Full: Reject})
+	ctx := context.Background()
+	const unheard = "10 replies or more wait to be received"
+	fill := func() (err error) {
+		for range 1000 {
+			if err = a.Send(ctx, numbered{}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	if err := fill(); !errors.Is(err, ErrQueueFull) || strings.Contains(err.Error(), unheard) {
+		t.Errorf("before any was handled: %v, want an ErrQueueFull without a word of replies", err)
+	}
+	for more := true; more; {
+		if err := fill(); !errors.Is(err, ErrQueueFull) {
+			t.Fatalf("%v, want ErrQueueFull", err)
+		}
+		more = d.step(1000) > 0
+	}
+	if err := fill(); !errors.Is(err, ErrQueueFull) || !strings.Contains(err.Error(), unheard) {
+		t.Errorf("with replies that nobody receives: %v, want an ErrQueueFull that says so", err)
+	}
+	if _, err := a.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	a.core.refill()
+	if d.step(1) != 1 {
+		t.Error("after one was received: nothing to handle")
+	}
+	if err := a.Send(ctx, numbered{}); err != nil {
+		t.Errorf("after one was received: %v", err)
+	}
+	a.core.setState(Deactivated)
 }
 
 func TestReceiveSleepsUntilAMessageIsSent(t *testing.T) {
