@@ -47,7 +47,9 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	}
 	msg := c.queue.types.blank()
 	m.message(ticket, msg)
-	c.letter(m.envelope(ticket), c.id(m.source, ticket), reason, err, c.queue.types.value(msg))
+	e := m.envelope(ticket)
+	e.deadline = deadlineOf(uint32(load(m.inbox(ticket), actor.Deadline)), c.rt.clock())
+	c.letter(e, c.id(m.source, ticket), reason, err, c.queue.types.value(msg))
 }
 
 func (c *core) handlerError(m *mailbox, ticket uint64) error {

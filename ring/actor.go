@@ -34,6 +34,8 @@ type core struct {
 
 	state  atomic.Uint32
 	reason atomic.Pointer[error] // why it has failed
+
+	faltered atomic.Int64 // when it has, by the runtime's clock; 0 if it has not since it was restarted
 }
 
 func newCore[In, Out any](rt *Runtime, o Options) *core {

@@ -24,6 +24,9 @@ type DeadLetter struct {
 	// the next message took the slot before the host looked. Correlation, Priority and
 	// Sender are not known then either.
 	Body any
+	// Time is the deadline of a message that expired. For one that the handler failed on
+	// it is when the runtime noticed the actor's latest failure, and otherwise when the
+	// message was given up.
 	Time time.Time
 }
 
@@ -203,8 +206,15 @@ func (d *DeadLetters) collect() {
 // letter makes a dead letter of a message. err is why, if the reason does not say.
 func (c *core) letter(e envelope, id uint64, reason Reason, err error, body any) {
 	c.meter.deadLetters.Add(1)
+	at := c.rt.clock()
+	switch failed := c.faltered.Load(); {
+	case reason == ReasonExpired && e.deadline != 0:
+		at = min(at, e.deadline)
+	case reason == ReasonFailed && failed != 0:
+		at = min(at, failed)
+	}
 	c.rt.mail.letters.add(DeadLetter{Actor: c.name, ID: id, Correlation: e.correlation, Priority: int(e.priority), Sender: c.rt.mail.nameOf(e.sender),
-		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: time.Now()})
+		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: c.rt.mail.born.Add(time.Duration(at))})
 }
 
 // mail is what a runtime knows of messages.

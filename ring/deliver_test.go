@@ -273,6 +273,24 @@ func TestContextsThatAreNilTakeNothing(t *testing.T) {
 	}
 }
 
+func TestDeadlinesInRings(t *testing.T) {
+	const unit = 1 << actor.DeadlineShift
+	for _, now := range []int64{1 << 20, 1 << 42, 1<<42 + 1<<30} {
+		for _, ago := range []int64{unit, int64(time.Second), int64(20 * time.Minute)} {
+			e := envelope{deadline: now - ago}
+			if e.deadline <= 0 {
+				continue
+			}
+			if got := deadlineOf(e.word(e.deadline-1), now); got > e.deadline || got <= e.deadline-unit {
+				t.Errorf("now %d: a deadline at %d is read as %d", now, e.deadline, got)
+			}
+		}
+		if got := deadlineOf(0, now); got != 0 {
+			t.Errorf("now %d: no deadline is read as %d", now, got)
+		}
+	}
+}
+
 func TestMessagesExpireInTheQueue(t *testing.T) {
 	a, d := newDouble[numbered](t, Options{Capacity: 3, Full: Reject, Inactive: true})
 	ctx := context.Background()

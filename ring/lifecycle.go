@@ -76,6 +76,8 @@ func (c *core) restart(fresh bool) error {
 	if err := c.server.hold(); err != nil {
 		return err
 	}
+	c.sweep() // what it failed on, while it is known when
+	c.faltered.Store(0)
 	var err error
 	if fresh {
 		err = c.server.renew(c.initial)
@@ -210,6 +212,7 @@ func (c *core) stall(err error) { c.falter(err, 0) }
 
 // falter is fail on so many messages.
 func (c *core) falter(err error, messages uint64) {
+	c.faltered.Store(c.rt.clock())
 	c.reason.Store(&err)
 	c.rt.traces.mark(c.name, "failure", 0, err.Error())
 	for {

@@ -288,6 +288,38 @@ func TestMessagesThatAreSentWhileAnActorTerminatesAreNotLost(t *testing.T) {
 	}
 }
 
+func TestDeadLettersSayWhenItHappened(t *testing.T) {
+	rt, ctx := open(t, ring.Config{}), within(t)
+	idle := spawn(t, rt, ring.Options{Name: "idle", Inactive: true}, double)
+	deadline := time.Now().Add(time.Millisecond)
+	if err := idle.Tell(ctx, 1, ring.Deadline(deadline)); err != nil {
+		t.Fatal(err)
+	}
+	a := newSubject(t, rt, ring.Options{Name: "failed"})
+	if err := a.Tell(ctx, crash); err != nil {
+		t.Fatal(err)
+	}
+	resumed := newSubject(t, rt, ring.Options{Name: "resumed", Supervisor: func(ring.Failure) ring.Decision { return ring.Resume }})
+	if err := resumed.Tell(ctx, crash); err != nil {
+		t.Fatal(err)
+	}
+	for (a.State() != ring.Failed || resumed.Info().Restarts == 0) && ctx.Err() == nil {
+		time.Sleep(time.Millisecond)
+	}
+	failed := time.Now()
+	time.Sleep(50 * time.Millisecond) // before anybody looks
+	n := 0
+	for l := range rt.DeadLetters().All() {
+		n++
+		if l.Actor == "idle" && l.Time.Sub(deadline).Abs() > time.Millisecond || l.Actor != "idle" && l.Time.After(failed) {
+			t.Errorf("%+v, want the time of the deadline, %v, or before %v", l, deadline, failed)
+		}
+	}
+	if n != 3 {
+		t.Errorf("%d letters, want 3", n)
+	}
+}
+
 func TestNamesOfTerminatedActorsAreFree(t *testing.T) {
 	rt, ctx := open(t, ring.Config{}), within(t)
 	for i := range 3 {

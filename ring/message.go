@@ -146,6 +146,15 @@ func (e *envelope) word(now int64) uint32 {
 	return max(1, uint32(e.deadline>>actor.DeadlineShift))
 }
 
+// deadlineOf is the deadline that has passed of a word in a ring, 0 if there is none.
+func deadlineOf(word uint32, now int64) int64 {
+	ago := int32(uint32(now>>actor.DeadlineShift) - word)
+	if word == 0 || ago < 0 {
+		return 0
+	}
+	return (now>>actor.DeadlineShift - int64(ago)) << actor.DeadlineShift
+}
+
 // An id is the number of the actor that the message is for, the number of the
 // message in one of its rings or among those that never came to a ring, and which
 // of these: they stay unique for 1<<42 messages of an actor.
