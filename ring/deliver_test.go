@@ -263,13 +263,14 @@ func TestContextsThatAreNilTakeNothing(t *testing.T) {
 		"Tell":      func() error { return a.Tell(none, numbered{}) },
 		"SendBatch": func() error { _, err := a.SendBatch(none, make([]numbered, 2)); return err },
 		"Receive":   func() error { _, err := a.Receive(none); return err },
+		"Terminate": func() error { _, err := a.Terminate(none); return err },
 	} {
 		if err := call(); !errors.Is(err, ErrInvalid) {
 			t.Errorf("%s: %v, want ErrInvalid", name, err)
 		}
 	}
-	if i := a.Info(); i.Accepted != 0 {
-		t.Errorf("%d messages were accepted", i.Accepted)
+	if i := a.Info(); i.Accepted != 0 || i.State == Terminated {
+		t.Errorf("%+v, want no message, and an actor that goes on", i)
 	}
 }
 

@@ -112,6 +112,9 @@ type Farewell struct {
 // to another. Replies that it has made can still be received. Terminating an actor
 // again waits for the end of the first call and returns the same.
 func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
+	if ctx == nil {
+		return Farewell{}, a.core.about("terminate", errNilContext)
+	}
 	return a.core.terminate(ctx)
 }
 
