@@ -119,7 +119,7 @@ func TestHandlersThatReturnAfterTheRuntimeIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	rt, err := ring.New(dev, ring.Config{Patience: 50 * time.Millisecond})
+	rt, err := ring.New(dev, ring.Config{Patience: slowness * 50 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -127,7 +127,7 @@ func TestHandlersThatReturnAfterTheRuntimeIsClosed(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	short, stop := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	short, stop := context.WithTimeout(context.Background(), slowness*10*time.Millisecond)
 	defer stop()
 	if _, err := a.Ask(short, Sample{Kind: Forever}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("asking: %v, want the context's error", err)
@@ -136,7 +136,7 @@ func TestHandlersThatReturnAfterTheRuntimeIsClosed(t *testing.T) {
 	if err := rt.Close(); !errors.As(err, &stuck) {
 		t.Errorf("closing the runtime: %v, want a StuckError", err)
 	}
-	time.Sleep(200 * time.Millisecond) // the simulator ends the handler
+	time.Sleep(slowness * 200 * time.Millisecond) // the simulator ends the handler
 	if err := dev.Close(); err != nil {
 		t.Error("closing the device:", err)
 	}
