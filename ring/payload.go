@@ -42,8 +42,9 @@ type hold struct {
 }
 
 // NewPayload makes a payload of n elements, which is to be released. Its contents
-// are undefined. Elements are plain data, others give [ErrInvalid]. The payload memory has [Config.PayloadBytes] bytes and is made with
-// the first payload; if there is no room the error is a [*PayloadMemoryError].
+// are undefined. Elements are plain data, others give [ErrInvalid]. The payload memory
+// has [Config.PayloadBytes] bytes and is made with the first payload; if there is no
+// room the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if rt == nil {
 		return nil, invalid("the runtime is nil")

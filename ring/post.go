@@ -222,17 +222,23 @@ func (p *post) put(r *region, at uint32, words []uint64) error {
 	return nil
 }
 
-// withHost calls f with the host's region. The slice is valid until f returns.
+// withHost calls f with the host's region, if it has not been given back. The slice is
+// valid until f returns.
 func (p *post) withHost(f func(words []uint64)) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	f(p.host.source.Data())
+	if !p.closed {
+		f(p.host.source.Data())
+	}
 }
 
 // rung reports whether the bell of a mailbox has rung since it was asked last.
 func (p *post) rung(bell uint32) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
+	if p.closed {
+		return false
+	}
 	at := &p.host.source.Data()[bell]
 	return atomic.LoadUint64(at) != 0 && atomic.SwapUint64(at, 0) != 0
 }

@@ -56,3 +56,24 @@ func TestNamesOfActorsThatEndedLongAgoAreForgotten(t *testing.T) {
 		}
 	}
 }
+
+// A host actor whose mailbox could not be taken back, since some handler does not
+// return, may be asked for its Info after the runtime has been closed.
+func TestMemoryThatWasGivenBackIsNotLookedAt(t *testing.T) {
+	dev, err := gpu.Open(gpu.Config{Require: gpu.CPU})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dev.Close()
+	rt, err := New(dev, Config{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := rt.Close(); err != nil {
+		t.Fatal(err)
+	}
+	rt.post.withHost(func(words []uint64) { t.Errorf("%d words of memory that was given back", len(words)) })
+	if rt.post.rung(0) {
+		t.Error("a bell has rung that was given back")
+	}
+}
