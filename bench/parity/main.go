@@ -26,13 +26,14 @@ func main() {
 	only := flag.String("run", "", "`regular expression` of the kernels to measure")
 	small := flag.Bool("small", false, "small sizes, to try the program out")
 	dump := flag.String("dump", "", "`directory` for the PTX and cubins of the CUDA C kernels")
+	submit := flag.Bool("submit", false, "measure the host's time for a launch instead, against the bare call of the driver")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	pattern, err := regexp.Compile(*only)
 	if err == nil {
-		err = run(ctx, options{*out, *library, pattern, *small, *dump})
+		err = run(ctx, options{*out, *library, pattern, *small, *dump, *submit})
 	}
 	if err != nil {
 		log.Print(err)
@@ -45,13 +46,10 @@ type options struct {
 	only         *regexp.Regexp
 	small        bool
 	dump         string
+	submit       bool
 }
 
 func run(ctx context.Context, o options) (err error) {
-	compiler, err := nvrtc.Open(o.library)
-	if err != nil {
-		return err
-	}
 	dev, err := gpu.Open(gpu.Config{Device: "cuda"})
 	if err != nil {
 		return err
@@ -62,6 +60,13 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	if o.submit {
+		return r.measureSubmissions(os.Stdout, o.only.MatchString)
+	}
+	compiler, err := nvrtc.Open(o.library)
+	if err != nil {
+		return err
+	}
 
 	report := &report{Device: fmt.Sprintf("%s, driver %s", dev.Name(), dev.DriverVersion()), NVRTC: compiler.Version()}
 	if err := r.measurePeaks(report); err != nil {
