@@ -133,28 +133,47 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 
 // pass sets the next argument.
 func (l *Launch) pass(arg any, p *Param) {
-	b, isBuffer := arg.(bufferArgument)
-	x, isTexture := arg.(textureArgument)
-	switch {
-	case isTexture && p.Kind == Texture && x.texel().String() == p.Type:
-		x.pass(l)
-	case isBuffer && p.Kind == Slice && typeFits(b.element(), p):
-		b.pass(l)
-	case !isBuffer && !isTexture && arg != nil && p.Kind != Slice && p.Kind != Texture && typeFits(reflect.TypeOf(arg), p):
-		l.passValue(reflect.ValueOf(arg))
-	default:
-		if l.argument() != nil {
-			l.fail(invalid("have %T, want %s", arg, p.describe()))
+	if t := reflect.TypeOf(arg); t == nil || t != l.types[l.next] {
+		if !argumentFits(arg, p) {
+			if l.argument() != nil {
+				l.fail(invalid("have %T, want %s", arg, p.describe()))
+			}
+			return
 		}
+		l.types[l.next] = t
+	}
+	switch p.Kind {
+	case Slice:
+		arg.(bufferArgument).pass(l)
+	case Texture:
+		arg.(textureArgument).pass(l)
+	default:
+		l.passValue(arg)
 	}
 }
 
-func (l *Launch) passValue(v reflect.Value) {
+// argumentFits reports whether arg is of the type of an argument for p.
+func argumentFits(arg any, p *Param) bool {
+	b, isBuffer := arg.(bufferArgument)
+	x, isTexture := arg.(textureArgument)
+	switch {
+	case isTexture:
+		return p.Kind == Texture && x.texel().String() == p.Type
+	case isBuffer:
+		return p.Kind == Slice && typeFits(b.element(), p)
+	default:
+		return arg != nil && p.Kind != Slice && p.Kind != Texture && typeFits(reflect.TypeOf(arg), p)
+	}
+}
+
+func (l *Launch) passValue(arg any) {
 	a := l.argument()
 	if a == nil {
 		return
 	}
-	reflect.NewAt(v.Type(), a.Value).Elem().Set(v)
+	// An interface holds the address of a value whose type has no pointers.
+	value := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))[1]
+	copy(unsafe.Slice((*byte)(a.Value), a.Size), unsafe.Slice((*byte)(value), a.Size))
 	l.setInteger(a.Value)
 }
 

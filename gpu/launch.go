@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"quern.dev/internal/driver"
@@ -19,12 +20,14 @@ type Launch struct {
 	err    error
 
 	frame   *driver.Frame
-	next    int       // parameter that the next argument is for
-	buffers []*memory // by parameter, in use until End; nil for values
-	values  []int64   // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
-	places  []uint64  // by parameter: the address of a slice, for the limits
-	dims    [6]int64  // grid and block, for the limits
-	wide    bool      // an argument is beyond what limits can judge
+	next    int            // parameter that the next argument is for
+	buffers []*memory      // by parameter, in use until End; nil for values
+	values  []int64        // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
+	places  []uint64       // by parameter: the address of a slice, for the limits
+	dims    [6]int64       // grid and block, for the limits
+	wide    bool           // an argument is beyond what limits can judge
+	placed  placement      // of the last launch
+	types   []reflect.Type // by parameter, of the last argument that Kernel.Launch was given
 }
 
 func newLaunch(k *Kernel) *Launch {
@@ -34,6 +37,7 @@ func newLaunch(k *Kernel) *Launch {
 		buffers: make([]*memory, len(k.params)),
 		values:  make([]int64, len(k.params)+1),
 		places:  make([]uint64, len(k.params)),
+		types:   make([]reflect.Type, len(k.params)),
 	}
 }
 
@@ -107,7 +111,12 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		l.fail(invalid("have %T, want %s", b, p.describe()))
 		return
 	}
-	if err := b.acquire(l.stream.dev); err != nil {
+	// The stream visits the memory when the launch is submitted.
+	if err := b.check(l.stream.dev); err != nil {
+		l.fail(err)
+		return
+	}
+	if err := b.mem.acquire(); err != nil {
 		l.fail(err)
 		return
 	}
@@ -180,18 +189,32 @@ func (l *Launch) submit() error {
 
 // place chooses the block size and the module, and checks the sizes.
 func (l *Launch) place() (*variant, error) {
-	k, dev := l.form(), l.stream.dev
-	r, err := dev.resident(k)
+	if l.placed.holds(l) {
+		return l.placed.variant, nil
+	}
+	l.placed.forget()
+	r, err := l.stream.dev.resident(l.form())
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.variant(k.base)
+	number, v, err := l.decide(r)
 	if err != nil {
 		return nil, err
+	}
+	l.placed.remember(l, r, number, v)
+	return v, nil
+}
+
+// decide is place for the form of the kernel that is launched. It returns the
+// variant and its number, and puts the blocks in the frame.
+func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
+	k, dev := r.kernel, r.dev
+	if v, err = r.variant(k.base); err != nil {
+		return 0, nil, err
 	}
 	f := l.frame
 	if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	chosen := k.base
 	if k.limited {
@@ -206,7 +229,7 @@ func (l *Launch) place() (*variant, error) {
 		coarse, err := r.variant(chosen)
 		switch {
 		case err != nil:
-			return nil, err
+			return 0, nil, err
 		case f.Block.X*f.Block.Y*f.Block.Z <= coarse.props.MaxThreads:
 			v = coarse
 		default:
@@ -215,22 +238,22 @@ func (l *Launch) place() (*variant, error) {
 	}
 	if chosen > k.base {
 		if v, err = r.variant(chosen); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
 	f.Shared, f.ID = l.grid.shared, r.frameID(chosen)
 	form := &k.info.Variants[chosen]
 	f.Threads, f.Adjacent = max(1, form.Threads), form.Adjacent
 	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
-		return nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
+		return 0, nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
 	}
 	if err := checkClusters(k.info.Cluster, f.Grid); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
+	return chosen, v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
 }
 
 // choose returns the number of the first variant whose limits the launch meets.

@@ -107,6 +107,8 @@ func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
 		same, other bool // whether a stream gets the memory while the work goes on
 	}{
 		{"used on its stream", func(b *Buffer[byte], s, other *Stream) error { return Zero(s, b) }, true, false},
+		{"launched with on its stream", func(b *Buffer[byte], s, other *Stream) error { return launchOn(s, b) }, true, false},
+		{"launched with on another stream", func(b *Buffer[byte], s, other *Stream) error { return launchOn(other, b) }, false, false},
 		{"used on another stream", func(b *Buffer[byte], s, other *Stream) error { return Zero(other, b) }, false, false},
 		{"used on no particular stream", func(b *Buffer[byte], s, other *Stream) error {
 			defer b.mem.release()
@@ -144,6 +146,41 @@ func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// launchOn launches a kernel that takes b.
+func launchOn(s *Stream, b *Buffer[byte]) error {
+	k := NewKernel(KernelInfo{
+		Name: "touch", Params: []Param{{Name: "x", Kind: Slice, Type: "uint8", Size: 1}},
+		PTX: ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry touch(.param .u64 x, .param .u64 n, .param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n",
+	})
+	return k.Launch(s, Linear(1), b)
+}
+
+// A launch is queued behind the work that its memory may have had, and does not
+// wait for it on the host.
+func TestLaunchesDoNotWaitForMemoryOfPools(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	b := acquire[byte](t, d.Pool(), s, 100)
+	do(t, launchOn(s, b))
+	closeAll(t, b)
+	lib.Busy, lib.Waits = make(chan struct{}), make(chan string, 100)
+	b = acquire[byte](t, d.Pool(), s, 100)
+	launched := make(chan error)
+	go func() { launched <- launchOn(s, b) }()
+	select {
+	case err := <-launched:
+		do(t, err)
+	case name := <-lib.Waits:
+		t.Errorf("the launch waits in %s", name)
+		close(lib.Busy)
+		<-launched
+		lib.Busy = make(chan struct{})
+	}
+	close(lib.Busy)
+	closeAll(t, b, d)
 }
 
 func TestPoolsKeepToTheirLimit(t *testing.T) {
