@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -56,7 +57,7 @@ func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	if b.pool != nil {
 		return b.pool, b.stream, nil
 	}
-	s, err := d.newStream(Detached())
+	s, err := d.newStream(context.Background(), Detached())
 	if err != nil {
 		return nil, nil, err
 	}

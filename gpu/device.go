@@ -3,9 +3,9 @@ package gpu
 import (
 	"context"
 	"errors"
-	"io"
 	"slices"
 	"sync"
+	"time"
 
 	"quern.dev/internal/driver"
 )
@@ -21,6 +21,9 @@ type Device struct {
 	def     *Stream
 	output  *output
 	staging staging
+
+	launchTimeout time.Duration // see Config.LaunchTimeout
+
 	beside  beside
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
@@ -60,17 +63,18 @@ type Attributes struct {
 	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
 }
 
-func newDevice(name Backend, id string, drv driver.Device, passed []string, w io.Writer) (*Device, error) {
+func newDevice(name Backend, id string, drv driver.Device, passed []string, c Config) (*Device, error) {
 	d := &Device{
 		backend: name,
 		id:      id,
 		passed:  passed,
 		drv:     drv,
-		output:  newOutput(w),
+		output:  newOutput(c.Output),
 		events:  make(map[*Event]struct{}),
 		memory:  make(map[*memory]struct{}),
 	}
-	s, err := d.newStream()
+	d.launchTimeout = c.LaunchTimeout
+	s, err := d.newStream(context.Background())
 	if err != nil {
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
 	}

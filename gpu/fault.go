@@ -1,8 +1,10 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/driver"
@@ -33,12 +35,16 @@ const (
 	Trap          = FaultKind(driver.KindTrap)
 )
 
+// GivenUp is the kind of launches that were ended because the context of their
+// stream has ended, or Config.LaunchTimeout has passed.
+const GivenUp = FaultKind(driver.KindGivenUp)
+
 var faultNames = [...]string{
 	OutOfRange: "out of range", DivideByZero: "divide by zero", BadShift: "bad shift",
 	Panic: "panic", NilPointer: "nil pointer", BadAddress: "bad address",
 	Misaligned: "misaligned", UseAfterFree: "use after free", DataRace: "data race",
 	Divergence: "divergence", Uninitialized: "uninitialized", StepBudget: "step budget",
-	Trap: "trap",
+	Trap: "trap", GivenUp: "given up",
 }
 
 // String returns the kind in words, such as "data race".
@@ -51,8 +57,8 @@ func (k FaultKind) String() string {
 
 // KernelError is what stopped a kernel: the first fault of a thread. It is
 // returned once, by the next wait on the stream that ran the kernel. The device
-// stays usable. The contents of the buffers that the kernel writes are
-// unspecified: on a GPU and the simulator the other threads go on, on the CPU
+// stays usable. A launch that was given up returns it itself. The contents of the
+// buffers that the kernel writes are unspecified: on a GPU and the simulator the other threads go on, on the CPU
 // the rest of the launch is not run. A fault that only the simulator finds ends
 // its launch.
 type KernelError struct {
@@ -65,7 +71,14 @@ type KernelError struct {
 	// what it was checked against: a length, or for slice bounds a capacity.
 	Index, Length int64
 	Reason        string // "index 8 out of range [0,5)"
+
+	// Err is why a launch was given up, the cause of a context's end. It is nil for
+	// other kinds.
+	Err error
 }
+
+// Unwrap returns Err.
+func (e *KernelError) Unwrap() error { return e.Err }
 
 // Error returns, for example,
 //
@@ -76,6 +89,9 @@ func (e *KernelError) Error() string {
 		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
 	}
 	fmt.Fprintf(&b, "kernel %s: %s in block %s thread %s", e.Kernel, e.Reason, place(e.Block), place(e.Thread))
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
 	return b.String()
 }
 
@@ -93,6 +109,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		Index:  f.Index,
 		Length: f.Length,
 		Reason: f.Reason,
+		Err:    f.Cause,
 	}
 	r, variant := d.residentByID(f.ID)
 	if r == nil {
@@ -101,6 +118,10 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 	info := &r.kernel.info
 	e.Kernel = info.Name
 	if f.Site < 0 {
+		if f.File == "" {
+			f.File, f.Line = info.declared()
+			e.Line = f.Line
+		}
 		e.File = info.sourceFile(f.File)
 		e.explain(f.HasIndex, f.Reason)
 		return e
@@ -143,7 +164,27 @@ func (e *KernelError) explain(hasIndex bool, reason string) {
 		e.Reason = "nil pointer dereference"
 	case e.Kind == Panic:
 		e.Reason = "panic: " + reason
+	case e.Kind == GivenUp:
+		e.Reason = "given up"
 	}
+}
+
+// declared returns the place of the kernel's declaration.
+func (k *KernelInfo) declared() (file string, line int) {
+	file, number, _ := strings.Cut(k.Pos, ":")
+	line, _ = strconv.Atoi(number)
+	return file, line
+}
+
+// launched makes the fault of a launch that was given up a KernelError.
+func (d *Device) launched(err error) error {
+	if err == nil {
+		return nil
+	}
+	if f, ok := errors.AsType[*driver.Fault](err); ok {
+		return d.kernelError(f)
+	}
+	return err
 }
 
 // sourceFile returns the name under which the kernel's checks know a source

@@ -53,7 +53,10 @@ func (e *GraphExec) Launch(s *Stream) error {
 		return driverError("launch graph", e.record(c, s))
 	}
 	e.last.Store(s)
-	return driverError("launch graph", e.drv.Launch(s.drv))
+	if err := s.bounded(); err != nil {
+		return driverError("launch graph", err)
+	}
+	return driverError("launch graph", s.dev.launched(e.drv.Launch(s.drv)))
 }
 
 // bind makes the calls of nodes those of the executable graph.

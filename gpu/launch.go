@@ -138,8 +138,8 @@ func (p *Param) describe() string {
 }
 
 // End checks the launch and hands it to the device. It returns when the launch
-// is queued, on the CPU and the simulator when it is done. A fault of the kernel
-// is not returned here but by the next wait on the stream.
+// is queued, on the CPU and the simulator when it is done or was given up. A fault
+// of the kernel is not returned here but by the next wait on the stream.
 func (l *Launch) End() error {
 	if l == nil || l.stream == nil {
 		return driverError("launch", invalid("launch was not made by Begin, or has ended"))
@@ -184,7 +184,10 @@ func (l *Launch) submit() error {
 	if c != nil {
 		return c.launch(l, v)
 	}
-	return l.stream.drv.Launch(v.function, l.frame)
+	if err := l.stream.bounded(); err != nil {
+		return err
+	}
+	return l.stream.dev.launched(l.stream.drv.Launch(v.function, l.frame))
 }
 
 // place chooses the block size and the module, and checks the sizes.

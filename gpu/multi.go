@@ -33,7 +33,7 @@ func OpenAll(config Config) ([]*Device, error) {
 			if err != nil {
 				continue // as Open passes over what cannot be used
 			}
-			d, err := newDevice(b.name, candidate.ID, drv, nil, c.Output)
+			d, err := newDevice(b.name, candidate.ID, drv, nil, c)
 			if err != nil {
 				return nil, errors.Join(err, CloseAll(devs))
 			}

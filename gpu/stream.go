@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -29,6 +30,9 @@ type Stream struct {
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 	drained chan struct{}           // closed when the stream is closed and its work done
 
+	ctx    context.Context // bounds launches; nil if it does not end
+	unbind func() bool     // ends what ctx does to the driver's stream; nil if it does nothing
+
 	priority int
 	detached bool                  // see Detached
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
@@ -37,14 +41,22 @@ type Stream struct {
 }
 
 // NewStream makes a stream, which is to be closed.
+//
+// ctx bounds the stream's launches. Once it has ended, launches and graphs are
+// refused with its cause, on every device. On the CPU and the simulator, which run
+// kernels in the caller, its end also ends a kernel that runs: the launch returns a
+// [*KernelError] of kind [GivenUp], which says where the kernel was and wraps the
+// cause, and the device can be used as before. On a GPU a kernel goes on. Copies
+// and waits have contexts of their own or need none.
 func (d *Device) NewStream(ctx context.Context, options ...StreamOption) (*Stream, error) {
-	if err := orBackground(ctx).Err(); err != nil {
-		return nil, driverError("new stream", err)
+	ctx = orBackground(ctx)
+	if ctx.Err() != nil {
+		return nil, driverError("new stream", context.Cause(ctx))
 	}
-	return d.newStream(options...)
+	return d.newStream(ctx, options...)
 }
 
-func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
+func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Stream, error) {
 	var o streamOptions
 	for _, set := range options {
 		if set != nil {
@@ -63,6 +75,7 @@ func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
 	s := &Stream{dev: d, drv: drv, priority: o.priority, detached: o.detached, drained: make(chan struct{})}
+	s.bind(ctx)
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()
@@ -70,6 +83,29 @@ func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
 		return nil, errors.Join(driverError("new stream", err), s.Close())
 	}
 	return s, nil
+}
+
+// bind lets a context bound the launches.
+func (s *Stream) bind(ctx context.Context) {
+	i, interrupts := s.drv.(driver.Interrupter)
+	if limit := s.dev.launchTimeout; interrupts && limit > 0 {
+		i.Limit(limit, fmt.Errorf("Config.LaunchTimeout of %v has passed: %w", limit, context.DeadlineExceeded))
+	}
+	if ctx.Done() == nil {
+		return
+	}
+	s.ctx = ctx
+	if interrupts {
+		s.unbind = context.AfterFunc(ctx, func() { i.GiveUp(context.Cause(ctx)) })
+	}
+}
+
+// bounded reports why launches are refused: the context of the stream has ended.
+func (s *Stream) bounded() error {
+	if s.ctx == nil || s.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("the context of the stream has ended: %w", context.Cause(s.ctx))
 }
 
 // Device returns the device of the stream.
@@ -184,6 +220,9 @@ func (s *Stream) Close() error {
 func (s *Stream) destroy() error {
 	if s.drv == nil { // a stream that only records
 		return s.dev.release()
+	}
+	if s.unbind != nil {
+		s.unbind()
 	}
 	err := s.drv.Synchronize(context.Background())
 	close(s.drained)

@@ -32,6 +32,7 @@ const (
 	KindUninitialized
 	KindBudget
 	KindTrap
+	KindGivenUp
 )
 
 // Fault is what stopped a kernel. It is an error so that [Stream.Fault] can
@@ -48,12 +49,19 @@ type Fault struct {
 	Line   int
 	Reason string
 
+	// Cause is why the launch was given up. Such a fault is not kept for the next
+	// wait: the call that launched returns it.
+	Cause error
+
 	HasIndex      bool
 	Index, Length int64
 	Block, Thread kernel.Dim3
 }
 
 func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
+
+// Unwrap returns the cause of a launch that was given up.
+func (f *Fault) Unwrap() error { return f.Cause }
 
 // Record takes a fault record of RecordSize bytes apart. It returns nil if none
 // is complete.

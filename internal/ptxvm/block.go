@@ -213,9 +213,16 @@ func (t *thread) run() {
 // refuel starts the next quantum. It reports false when the launch is over.
 func (b *block) refuel(t *thread) bool {
 	n, err := b.launch.grant()
-	if err != nil {
+	if err == errStopped {
 		t.state = halted
 		b.err = err
+		return false
+	}
+	if err != nil {
+		t.fault(GivenUp, &b.code[t.pc], 0, "")
+		if f, ok := b.err.(*Fault); ok {
+			f.Cause = err
+		}
 		return false
 	}
 	if n == 0 {

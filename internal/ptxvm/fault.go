@@ -21,6 +21,7 @@ const (
 	StepBudget                       // Config.MaxSteps instructions were run
 	Trap                             // the kernel executed trap
 	IllegalOperand                   // an operand that the hardware does not define, such as barrier 16
+	GivenUp                          // the launch's context has ended
 )
 
 var kindNames = [...]string{
@@ -36,6 +37,7 @@ var kindNames = [...]string{
 	StepBudget:       "step budget exhausted",
 	Trap:             "trap",
 	IllegalOperand:   "illegal operand",
+	GivenUp:          "given up",
 }
 
 func (k Kind) String() string {
@@ -55,7 +57,12 @@ type Fault struct {
 	Detail  string // size and space of the access, allocation, what the block waits for
 	// Other is the access that races with this one; nil for other faults.
 	Other *Site
+	// Cause is why the launch was given up; nil for other faults.
+	Cause error
 }
+
+// Unwrap returns the cause of a launch that was given up.
+func (f *Fault) Unwrap() error { return f.Cause }
 
 // Site is a thread at an instruction.
 type Site struct {
@@ -90,6 +97,9 @@ func (f *Fault) Error() string {
 	text += " at " + f.Site.String()
 	if f.Other != nil {
 		text += "; races with " + f.Other.String()
+	}
+	if f.Cause != nil {
+		text += ": " + f.Cause.Error()
 	}
 	return text
 }

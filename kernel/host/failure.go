@@ -24,8 +24,8 @@ type Failure struct {
 	// divide by zero", the text of a panic, and so on.
 	Reason string
 
-	// Canceled is set instead of all others if the context ended before every
-	// block had run: its cause.
+	// Canceled is the cause if the launch was given up before every block had run.
+	// File is empty then if no thread was in a loop.
 	Canceled error
 }
 

@@ -236,6 +236,7 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.out.at(s.Pos, e.facts.exprMayFault(s.Cond) || e.facts.mayFault(s.Post), "%s", forClause(init, cond, post))
 	e.out.depth++
 	e.targets = append(e.targets, t)
+	e.look(s)
 	if len(s.Pre) > 0 {
 		e.stmts(s.Pre)
 		if s.Cond != nil {
@@ -248,6 +249,16 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.targets = e.targets[:len(e.targets)-1]
 	e.out.depth--
 	e.out.add("}")
+}
+
+// look prints, at the start of an iteration of a loop that may go on for long, the
+// end of a launch that has failed or was given up.
+func (e *emitter) look(s *ir.Loop) {
+	if s.Long {
+		e.out.add("if r.Halted() {")
+		e.out.at(s.Pos, true, "\tr.Halt()")
+		e.out.add("}")
+	}
 }
 
 // withPost prints the body of the innermost loop and what follows it in each

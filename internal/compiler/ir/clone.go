@@ -98,7 +98,7 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 	case *If:
 		return &If{c.Expr(s.Cond), c.Body(s.Then), c.Body(s.Else), s.Pos, s.Go}
 	case *Loop:
-		return &Loop{c.label(s.Label), c.Body(s.Pre), c.Expr(s.Cond), c.Body(s.Body), c.Body(s.Post), s.Pos, s.Unroll}
+		return &Loop{c.label(s.Label), c.Body(s.Pre), c.Expr(s.Cond), c.Body(s.Body), c.Body(s.Post), s.Pos, s.Unroll, s.Long}
 	case *Block:
 		return &Block{c.label(s.Label), c.Body(s.Body)}
 	case *Break:

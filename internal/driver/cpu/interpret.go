@@ -29,7 +29,9 @@ func (f *interpreted) run(s *stream, l *driver.Frame) error {
 		s.printed = make([]uint64, driver.OutputSize/8)
 	}
 	s.resetControl()
-	if err := f.Run(l, interp.Options{Memory: f.memory}); err != nil {
+	ctx, end := s.Interrupt.Context()
+	defer end()
+	if err := f.Run(l, interp.Options{Memory: f.memory, Context: ctx}); err != nil {
 		return err
 	}
 	if f.prints {

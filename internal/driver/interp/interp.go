@@ -115,6 +115,7 @@ var kinds = map[ptxvm.Kind]driver.Kind{
 	ptxvm.StepBudget:       driver.KindBudget,
 	ptxvm.Trap:             driver.KindTrap,
 	ptxvm.IllegalOperand:   driver.KindTrap,
+	ptxvm.GivenUp:          driver.KindGivenUp,
 }
 
 func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
@@ -140,6 +141,7 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 		File:   f.File,
 		Line:   f.Line,
 		Reason: reason,
+		Cause:  f.Cause,
 		Block:  block,
 		Thread: thread,
 	}
