@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"strings"
 
 	"quern.dev/internal/compiler"
@@ -20,15 +21,50 @@ import (
 // Functions of package math that are not single instructions need the standard
 // library's source, that is, a Go installation.
 //
+// The text has at most 1 MiB, and a kernel that would take long to compile because
+// of its size is an error. When ctx ends, Compile returns its cause at once.
+//
 // Compile may be called from several goroutines.
-func (d *Device) Compile(src, name string) (*Kernel, error) {
+func (d *Device) Compile(ctx context.Context, src, name string) (*Kernel, error) {
 	if err := d.check(); err != nil {
 		return nil, driverError("compile", err)
 	}
-	k, err := compiler.Text("kernel.go", src, name)
+	k, err := compileText(orBackground(ctx), src, name)
 	if err != nil {
 		return nil, err
 	}
+	return NewKernel(textInfo(k)), nil
+}
+
+// compileText returns when the text is compiled or ctx has ended. What is left of
+// the work then goes on for a short time: the compiler looks at ctx between its
+// steps.
+func compileText(ctx context.Context, src, name string) (*compiler.Kernel, error) {
+	if ctx.Done() == nil {
+		return compiler.Text(ctx, "kernel.go", src, name)
+	}
+	type result struct {
+		kernel *compiler.Kernel
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		k, err := compiler.Text(ctx, "kernel.go", src, name)
+		done <- result{k, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && r.err == context.Cause(ctx) {
+			return nil, driverError("compile", r.err)
+		}
+		return r.kernel, r.err
+	case <-ctx.Done():
+		return nil, driverError("compile", context.Cause(ctx))
+	}
+}
+
+// textInfo describes a kernel that was compiled from a text.
+func textInfo(k *compiler.Kernel) KernelInfo {
 	info := KernelInfo{
 		Name:    k.IR.Name,
 		Entry:   k.Variants[0].Entry,
@@ -67,7 +103,7 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		}
 		info.Params = append(info.Params, p)
 	}
-	return NewKernel(info), nil
+	return info
 }
 
 // textureName begins the name of the type of every texture.

@@ -39,7 +39,7 @@ func TestSourceTextIsCompiledAndRunOnEveryDevice(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer d.Close()
-			k, err := d.Compile(scaleSource, "scale")
+			k, err := d.Compile(t.Context(), scaleSource, "scale")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -92,7 +92,7 @@ func TestSourceTextThatIsWrongIsDiagnosed(t *testing.T) {
 		{"a map", "package p\nimport \"quern.dev/kernel\"\n//quern:kernel\nfunc f(t kernel.Thread, x []int32) {\n\tm := map[int]int{}\n\t_ = m\n}", "f", "kernel.go:5:2: kernel f: maps are not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := d.Compile(c.src, c.kernel); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := d.Compile(t.Context(), c.src, c.kernel); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Compile returned %v, want an error that says %q", err, c.want)
 			}
 		})

@@ -22,7 +22,7 @@ func mix(t kernel.Thread, image kernel.Texture2D[float32], out []float32) {
 func TestTexturesAreReadByKernelsCompiledAtRunTime(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
-		k, err := d.Compile(mixSource, "mix")
+		k, err := d.Compile(t.Context(), mixSource, "mix")
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -49,7 +49,7 @@ func checkDivergence(t *testing.T, file string) {
 	}
 	var got strings.Builder
 	for _, k := range prog.Kernels {
-		if _, err := compiler.Compile(k); err != nil {
+		if _, err := compiler.Compile(t.Context(), k); err != nil {
 			got.WriteString(err.Error() + "\n")
 		}
 	}

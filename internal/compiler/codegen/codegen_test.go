@@ -54,7 +54,7 @@ func sources(t testing.TB) []source {
 		}
 		s := source{name: strings.TrimSuffix(filepath.Base(file), ".go"), lines: strings.Split(string(text), "\n")}
 		for _, k := range prog.Kernels {
-			compiled, err := compiler.Compile(k)
+			compiled, err := compiler.Compile(t.Context(), k)
 			if err != nil {
 				t.Fatalf("%s: %v", k.Name, err)
 			}

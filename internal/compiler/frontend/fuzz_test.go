@@ -64,7 +64,7 @@ func compileAny(t *testing.T, src string) {
 		if err := ir.Verify(k, ir.StageFront); err != nil {
 			t.Errorf("%v\n%v", err, k)
 		}
-		if _, err := compiler.Compile(k); err != nil && !errors.As(err, new(opt.Errors)) {
+		if _, err := compiler.Compile(t.Context(), k); err != nil && !errors.As(err, new(opt.Errors)) {
 			t.Error(err)
 		}
 	}

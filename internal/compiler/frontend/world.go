@@ -336,6 +336,9 @@ func Text(name, src string) (*Package, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := checkText(w.Fset, f); err != nil {
+		return nil, err
+	}
 	return w.check("main", []*ast.File{f}), nil
 }
 

@@ -2,6 +2,7 @@ package generate
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -85,7 +86,7 @@ func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
 	for range min(runtime.GOMAXPROCS(0), len(kernels)) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(kernels); i = int(next.Add(1)) - 1 {
-				compiled[i], errs[i] = compiler.Compile(kernels[i])
+				compiled[i], errs[i] = compiler.Compile(context.Background(), kernels[i])
 			}
 		})
 	}

@@ -213,12 +213,20 @@ func (x *Intrinsic) Type() *Type { return x.T }
 func (x *Composite) Type() *Type { return x.T }
 func (x *Select) Type() *Type    { return x.X.Type() }
 
-// Type is bool for comparisons and the operands' type otherwise.
+// Type is bool for comparisons and the operands' type otherwise. Of long chains,
+// such as sums of many terms, it looks at what is no Binary itself.
 func (x *Binary) Type() *Type {
-	if x.Op.IsComparison() {
-		return TBool
+	for !x.Op.IsComparison() {
+		if _, chained := x.Y.(*Binary); !chained && !x.Op.IsShift() {
+			return x.Y.Type()
+		}
+		next, chained := x.X.(*Binary)
+		if !chained {
+			return x.X.Type()
+		}
+		x = next
 	}
-	return x.X.Type()
+	return TBool
 }
 
 func (*Const) expr()       {}

@@ -132,7 +132,7 @@ func PTX(k *ir.Kernel) ([]Variant, error) { return Config{}.PTX(k) }
 // PTX is the function PTX with fewer passes.
 func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 	shared := ir.CloneKernel(k)
-	if err := run(shared, c.keep(common)); err != nil {
+	if err := c.run(shared, common); err != nil {
 		return nil, err
 	}
 	var out []Variant
@@ -141,7 +141,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		variants = variants[max(0, len(variants)-n):]
 	}
 	for _, v := range variants {
-		k, err := finish(shared, c.keep(v.passes()))
+		k, err := c.finish(shared, v.passes())
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +162,9 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		out = append([]Variant{{"coarse", k}}, out...)
 	}
 	for _, v := range out {
+		if err := c.ended(); err != nil {
+			return nil, err
+		}
 		constantTables(v.Kernel)
 		if len(v.Limits) > 0 {
 			vectorise(v.Kernel)
@@ -207,17 +210,20 @@ func checks(k *ir.Kernel) int {
 }
 
 // finish returns a variant of a kernel that the common passes have run on.
-func finish(k *ir.Kernel, passes []pass) (*ir.Kernel, error) {
+func (c Config) finish(k *ir.Kernel, passes []pass) (*ir.Kernel, error) {
 	k = ir.CloneKernel(k)
-	if err := run(k, passes); err != nil {
+	if err := c.run(k, passes); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// run applies passes to a kernel.
-func run(k *ir.Kernel, passes []pass) error {
-	for _, p := range passes {
+// run applies those of the passes that c keeps to a kernel.
+func (c Config) run(k *ir.Kernel, passes []pass) error {
+	for _, p := range c.keep(passes) {
+		if err := c.ended(); err != nil {
+			return err
+		}
 		if err := p.run(k); err != nil {
 			if errors.As(err, new(Errors)) {
 				return err

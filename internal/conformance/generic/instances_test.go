@@ -143,7 +143,7 @@ func pair[A, B kernel.Number](t kernel.Thread, a []A, b []B) { b[t.Global()] = B
 	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		x := devicetest.Upload(t, d, []float32{1, 2, 3})
-		k, err := d.Compile(src, "scale[float32]")
+		k, err := d.Compile(t.Context(), src, "scale[float32]")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func pair[A, B kernel.Number](t kernel.Thread, a []A, b []B) { b[t.Global()] = B
 			t.Fatal(err)
 		}
 		y := devicetest.Upload(t, d, make([]int8, 3))
-		if k, err = d.Compile(src, "pair[float32, int8]"); err != nil {
+		if k, err = d.Compile(t.Context(), src, "pair[float32, int8]"); err != nil {
 			t.Fatal(err)
 		}
 		if err := k.Launch(s, gpu.Blocks(dim(1), dim(3)), x, y); err != nil {
@@ -167,7 +167,7 @@ func pair[A, B kernel.Number](t kernel.Thread, a []A, b []B) { b[t.Global()] = B
 			{"pair[int32]", "has 2 type parameters, and \"int32\" names 1 type;"},
 			{"scale", "has no kernel scale; it has [scale[int32]]"},
 		} {
-			if _, err := d.Compile(src, c.name); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := d.Compile(t.Context(), src, c.name); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
 			}
 		}

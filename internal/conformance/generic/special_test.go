@@ -83,7 +83,7 @@ func power(t kernel.Thread, n int, x []float32) {
 `
 	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		k, err := d.Compile(src, "")
+		k, err := d.Compile(t.Context(), src, "")
 		if err != nil {
 			t.Fatal(err)
 		}

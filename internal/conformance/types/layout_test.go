@@ -122,7 +122,7 @@ func move(t kernel.Thread, p whole, in, out []whole) {
 			for i := range in {
 				values(r, reflect.NewAt(whole, unsafe.Pointer(&in[i])).Elem().Field(0), mask[i][:])
 			}
-			k, err := d.Compile(source, "move")
+			k, err := d.Compile(t.Context(), source, "move")
 			if err != nil {
 				t.Fatalf("%s\n%v", source, err)
 			}
