@@ -68,7 +68,7 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 	ctx = orBackground(ctx)
 	// The copy itself waits for the work, but could not be cancelled.
 	if ctx.Done() != nil || len(dst) == 0 {
-		if err := s.drv.Synchronize(ctx); err != nil {
+		if err := s.await(ctx); err != nil {
 			return driverError("download", err)
 		}
 	}

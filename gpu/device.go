@@ -24,7 +24,7 @@ type Device struct {
 
 	launchTimeout time.Duration // see Config.LaunchTimeout
 
-	beside  beside
+	beside beside
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.

@@ -1,7 +1,6 @@
 package gpu
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -174,17 +173,6 @@ func (k *KernelInfo) declared() (file string, line int) {
 	file, number, _ := strings.Cut(k.Pos, ":")
 	line, _ = strconv.Atoi(number)
 	return file, line
-}
-
-// launched makes the fault of a launch that was given up a KernelError.
-func (d *Device) launched(err error) error {
-	if err == nil {
-		return nil
-	}
-	if f, ok := errors.AsType[*driver.Fault](err); ok {
-		return d.kernelError(f)
-	}
-	return err
 }
 
 // sourceFile returns the name under which the kernel's checks know a source

@@ -67,7 +67,7 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 	if err != nil {
 		return driverError(doing, err)
 	}
-	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+	if err := s.await(ctx); err != nil {
 		return driverError(doing, err)
 	}
 	if src.length > 0 {

@@ -243,7 +243,7 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 		return nil, driverError(doing, err)
 	}
 	nodes := g.Nodes()
-	e := &GraphExec{dev: d, graph: g, nodes: nodes}
+	e := &GraphExec{dev: d, graph: g, nodes: nodes, stand: standFor(nodes)}
 	for i, n := range nodes {
 		if err := n.acquire(); err != nil {
 			e.nodes = nodes[:i]

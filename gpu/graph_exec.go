@@ -18,6 +18,7 @@ type GraphExec struct {
 	drv   driver.GraphExec
 	lease lease
 	last  atomic.Pointer[Stream] // that ran the graph
+	stand *Kernel                // for the graph, in errors of waits
 
 	callers goroutines // that run functions of the graph
 
@@ -56,7 +57,8 @@ func (e *GraphExec) Launch(s *Stream) error {
 	if err := s.bounded(); err != nil {
 		return driverError("launch graph", err)
 	}
-	return driverError("launch graph", s.dev.launched(e.drv.Launch(s.drv)))
+	n := s.began(e.stand)
+	return driverError("launch graph", s.launched(n, e.drv.Launch(s.drv)))
 }
 
 // bind makes the calls of nodes those of the executable graph.

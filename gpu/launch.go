@@ -187,7 +187,8 @@ func (l *Launch) submit() error {
 	if err := l.stream.bounded(); err != nil {
 		return err
 	}
-	return l.stream.dev.launched(l.stream.drv.Launch(v.function, l.frame))
+	n := l.stream.began(l.kernel)
+	return l.stream.launched(n, l.stream.drv.Launch(v.function, l.frame))
 }
 
 // place chooses the block size and the module, and checks the sizes.

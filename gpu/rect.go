@@ -190,7 +190,7 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 	if err := checkBoxes(&to, &from, len(dst), src.length); err != nil {
 		return driverError(doing, err)
 	}
-	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+	if err := s.await(ctx); err != nil {
 		return driverError(doing, err)
 	}
 	if !to.empty() {

@@ -31,10 +31,11 @@ type Stream struct {
 	drained chan struct{}           // closed when the stream is closed and its work done
 
 	ctx    context.Context // bounds launches; nil if it does not end
-	unbind func() bool     // ends what ctx does to the driver's stream; nil if it does nothing
+	unbind func()          // ends what ctx does to the driver's stream; nil if it does nothing
 
 	priority int
 	detached bool                  // see Detached
+	history  history               // of launches, for errors of waits
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 	called   atomic.Int64          // functions that have returned
 	callers  goroutines            // that run functions of the stream
@@ -95,8 +96,18 @@ func (s *Stream) bind(ctx context.Context) {
 		return
 	}
 	s.ctx = ctx
-	if interrupts {
-		s.unbind = context.AfterFunc(ctx, func() { i.GiveUp(context.Cause(ctx)) })
+	if !interrupts {
+		return
+	}
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		i.GiveUp(context.Cause(ctx))
+		close(told)
+	})
+	s.unbind = func() {
+		if !stop() {
+			<-told
+		}
 	}
 }
 
@@ -130,7 +141,7 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 // drain is Synchronize of a stream in use, also of one that records a graph and
 // has work of before.
 func (s *Stream) drain(ctx context.Context) error {
-	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+	if err := s.await(ctx); err != nil {
 		return driverError("synchronize", err)
 	}
 	return s.fault()
@@ -155,10 +166,12 @@ func (s *Stream) record(e *Event, c *capture) error {
 	if c != nil {
 		return c.record(s, e)
 	}
+	n := s.history.launched.Load()
 	if err := s.drv.Record(e.drv); err != nil {
 		return err
 	}
 	e.mark.Store(nil)
+	e.launches.Store(n)
 	e.stream.Store(s)
 	return nil
 }
