@@ -161,18 +161,24 @@ func (c *loopCount) until(cond ir.Expr) float64 {
 	lowest, highest := rangeOf(c.v.Type)
 	switch {
 	case c.by > 0 && (op == ir.Lt || op == ir.Le):
-		most, least := c.e.most(bound), c.e.least(c.first)
-		// The count must not wrap around before it reaches the bound.
-		if most+c.by > highest || c.varies && c.v.Type.Size() < 8 || math.IsInf(least, -1) {
+		last, least := c.e.most(bound), c.e.least(c.first)
+		if op == ir.Lt {
+			last--
+		}
+		// The count must not wrap around before it is beyond the bound.
+		if last+c.by > highest || c.varies && c.v.Type.Size() < 8 || math.IsInf(least, -1) {
 			return math.Inf(1)
 		}
-		return max(0, (most-least)/c.by+1)
+		return max(0, math.Floor((last-least)/c.by)+1)
 	case c.by < 0 && (op == ir.Gt || op == ir.Ge):
-		least, most := c.e.least(bound), c.e.most(c.first)
-		if least+c.by < lowest || math.IsInf(most, 1) {
+		last, first := c.e.least(bound), c.e.most(c.first)
+		if op == ir.Gt {
+			last++
+		}
+		if last+c.by < lowest || math.IsInf(first, 1) {
 			return math.Inf(1)
 		}
-		return max(0, (most-least)/-c.by+1)
+		return max(0, math.Floor((first-last)/-c.by)+1)
 	default:
 		return math.Inf(1)
 	}
