@@ -32,7 +32,7 @@ func loops(t kernel.Thread, n int, m uint8, x []int32, bounds []int) {
 	for i := range x {
 		x[i]++
 	}
-	for i := t.Global(); i < len(x); i += t.Stride() { // long: the block goes through it in step
+	for i := t.Global(); i < len(x); i += t.Stride() {
 		x[i&1]++
 	}
 	for i := t.ThreadIdx.X; i < 256; i += 32 {
