@@ -35,6 +35,21 @@ func (d *Driver) Call(name string, args ...uintptr) error {
 	return call(f, name, args)
 }
 
+// Lookup returns the address of a function, 0 if there is none of the name.
+func (d *Driver) Lookup(name string) uintptr {
+	f, err := d.function(name)
+	if err != nil {
+		return 0
+	}
+	return f
+}
+
+// CallAt calls the function at an address and returns its result.
+func (d *Driver) CallAt(function uintptr, args []uintptr) uintptr {
+	r, _, _ := purego.SyscallN(function, args...)
+	return r
+}
+
 func (d *Driver) function(name string) (uintptr, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

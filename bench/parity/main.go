@@ -16,6 +16,7 @@ import (
 	"quern.dev/bench/parity/suite"
 	"quern.dev/bench/parity/twins"
 	"quern.dev/gpu"
+	"quern.dev/internal/driver/cuda"
 )
 
 func main() {
@@ -50,6 +51,13 @@ type options struct {
 }
 
 func run(ctx context.Context, o options) (err error) {
+	var calls *recorder
+	if o.submit {
+		if calls, err = newRecorder(); err != nil {
+			return err
+		}
+		defer cuda.Substitute(calls)()
+	}
 	dev, err := gpu.Open(gpu.Config{Device: "cuda"})
 	if err != nil {
 		return err
@@ -61,7 +69,7 @@ func run(ctx context.Context, o options) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
 	if o.submit {
-		return r.measureSubmissions(os.Stdout, o.only.MatchString)
+		return r.measureSubmissions(os.Stdout, calls, o.only.MatchString)
 	}
 	compiler, err := nvrtc.Open(o.library)
 	if err != nil {

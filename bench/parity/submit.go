@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"slices"
 	"text/tabwriter"
 	"time"
@@ -13,40 +15,73 @@ import (
 )
 
 const (
-	submitBatch = 200 // launches between two waits: the driver queues about a thousand
-	submitTurns = 41
+	submitBatch = 100 // launches between two waits: the driver queues about a thousand
+	submitTurns = 101
 
 	// submitGoal is what a launch may cost in calls of the driver.
 	submitGoal = 1.15
 )
 
-// submission is the time of the host for one launch of a kernel, in microseconds:
-// with the bare call of the driver for a kernel with the same parameters that does
-// nothing, and with Quern.
-type submission struct {
-	name                   string
-	parameters             int
-	bare, unchecked, quern float64
+// recorder is NVIDIA's driver library. It keeps the arguments of the last launch,
+// so that the same call can be made again with nothing around it.
+type recorder struct {
+	*bare.Driver
+	launch uintptr // cuLaunchKernel
+	last   []uintptr
 }
 
-// measureSubmissions measures the launches of all kernels, at small sizes.
-func (r *runner) measureSubmissions(w io.Writer, wanted func(string) bool) error {
+func newRecorder() (*recorder, error) {
+	d, err := bare.Open()
+	if err != nil {
+		return nil, err
+	}
+	return &recorder{Driver: d, launch: d.Lookup("cuLaunchKernel")}, nil
+}
+
+// Call makes it a library of the CUDA device.
+func (r *recorder) Call(function uintptr, args []uintptr) uintptr {
+	if function == r.launch {
+		r.last = append(r.last[:0], args...)
+	}
+	return r.CallAt(function, args)
+}
+
+var errNoLaunch = errors.New("the driver's call failed")
+
+// again makes the recorded call.
+func (r *recorder) again() error {
+	if code := r.CallAt(r.launch, r.last); int32(code) != 0 {
+		return errNoLaunch
+	}
+	return nil
+}
+
+// measureSubmissions measures the host's time for a launch of every kernel, at
+// small sizes, beside the driver call that the launch ends in.
+func (r *runner) measureSubmissions(w io.Writer, calls *recorder, wanted func(string) bool) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
-	fmt.Fprintln(t, "kernel\tparameters\tdriver call, µs\tQuern unchecked\tQuern\tratio\t")
+	fmt.Fprintln(t, "kernel\tparameters\tdriver call, µs\tQuern\tratio\tunchecked: driver call\tQuern\tratio\t")
 	worst, worstName := 0.0, ""
 	for _, entry := range suite.All {
 		if !wanted(entry.Name) {
 			continue
 		}
-		s, err := r.submission(entry)
-		if err != nil {
-			return fmt.Errorf("%s: %w", entry.Name, err)
+		c := entry.New(suite.Small)
+		var micros [2][2]float64
+		for i, k := range []*gpu.Kernel{c.Kernel.Checked, c.Kernel.Unchecked} {
+			err := r.with(c, func(b *suite.Bound) (err error) {
+				micros[i], err = r.submission(b, k, calls)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", entry.Name, err)
+			}
+			if ratio := micros[i][1] / micros[i][0]; ratio > worst {
+				worst, worstName = ratio, entry.Name
+			}
 		}
-		ratio := max(s.quern, s.unchecked) / s.bare
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.2f\t%.3f\t\n", s.name, s.parameters, s.bare, s.unchecked, s.quern, ratio)
-		if ratio > worst {
-			worst, worstName = ratio, s.name
-		}
+		m := &micros
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.3f\t%.2f\t%.2f\t%.3f\t\n", entry.Name, len(c.Args), m[0][0], m[0][1], m[0][1]/m[0][0], m[1][0], m[1][1], m[1][1]/m[1][0])
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -55,56 +90,33 @@ func (r *runner) measureSubmissions(w io.Writer, wanted func(string) bool) error
 	return err
 }
 
-func (r *runner) submission(entry suite.Entry) (*submission, error) {
-	c := entry.New(suite.Small)
-	var sizes []int
-	for _, p := range c.TwinParams() {
-		if p.Kind == gpu.Slice {
-			sizes = append(sizes, 8)
-		} else {
-			sizes = append(sizes, p.Size)
-		}
+// submission returns the microseconds of the driver's call and of a launch of k.
+func (r *runner) submission(b *suite.Bound, k *gpu.Kernel, calls *recorder) (micros [2]float64, err error) {
+	if err := errors.Join(b.Reset(), b.Launch(k)); err != nil {
+		return micros, err
 	}
-	empty, err := bare.NewLauncher(sizes...)
-	if err != nil {
-		return nil, err
-	}
-	defer empty.Close()
-	s := &submission{name: c.Name, parameters: len(sizes)}
-	err = r.with(c, func(b *suite.Bound) error {
-		if err := b.Reset(); err != nil {
-			return err
-		}
-		wait := func() error { return r.stream.Synchronize(r.ctx) }
-		launches := []struct {
-			submit, wait func() error
-			to           *float64
-			samples      []float64
-		}{
-			{submit: empty.Submit, wait: empty.Wait, to: &s.bare},
-			{submit: func() error { return b.Launch(b.Kernel.Unchecked) }, wait: wait, to: &s.unchecked},
-			{submit: func() error { return b.Launch(b.Kernel.Checked) }, wait: wait, to: &s.quern},
-		}
-		for range submitTurns {
-			for i := range launches {
-				l := &launches[i]
-				begin := time.Now()
-				for range submitBatch {
-					if err := l.submit(); err != nil {
-						return err
-					}
-				}
-				l.samples = append(l.samples, time.Since(begin).Seconds()/submitBatch*1e6)
-				if err := l.wait(); err != nil {
-					return err
+	// The recorded call points into memory that Quern keeps for the next launch,
+	// until the garbage collector takes it.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	launches := []func() error{calls.again, func() error { return b.Launch(k) }}
+	var samples [2][]float64
+	for range submitTurns {
+		for i, launch := range launches {
+			begin := time.Now()
+			for range submitBatch {
+				if err := launch(); err != nil {
+					return micros, err
 				}
 			}
+			samples[i] = append(samples[i], time.Since(begin).Seconds()/submitBatch*1e6)
+			if err := r.stream.Synchronize(r.ctx); err != nil {
+				return micros, err
+			}
 		}
-		for _, l := range launches {
-			slices.Sort(l.samples)
-			*l.to = l.samples[len(l.samples)/2]
-		}
-		return nil
-	})
-	return s, err
+	}
+	for i, s := range samples {
+		slices.Sort(s)
+		micros[i] = s[len(s)/2]
+	}
+	return micros, nil
 }
