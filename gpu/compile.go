@@ -55,11 +55,12 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		}
 		info.Formats = append(info.Formats, format)
 	}
-	for _, v := range k.IR.Func.Params {
+	for i, v := range k.IR.Func.Params {
 		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}
 		switch {
 		case v.Type.Kind == ir.Slice:
 			p.Kind, p.Type, p.Size = Slice, v.Type.Elem.String(), int(v.Type.Elem.Size())
+			p.ReadOnly = !k.Written[i]
 		case strings.HasPrefix(v.Type.Name, textureName):
 			p.Kind, p.Type = Texture, strings.TrimSuffix(v.Type.String()[strings.IndexByte(v.Type.String(), '[')+1:], "]")
 		case v.Type.IsAggregate() || v.Type.IsHalf():

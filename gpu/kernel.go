@@ -85,6 +85,10 @@ type Param struct {
 	Kind ParamKind
 	Type string // Go type of the value or of the elements
 	Size int    // of the value or of an element, bytes
+
+	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
+	// argument cannot be a view for reading; see [Unified.ReadDevice].
+	ReadOnly bool
 }
 
 // ParamKind is the form of a parameter.

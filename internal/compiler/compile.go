@@ -16,6 +16,10 @@ type Kernel struct {
 	IR       *ir.Kernel // as the front end made it
 	Variants []Variant  // fastest first; the last one has no limits
 
+	// Written says of each parameter whether it is a slice whose elements the kernel
+	// may write.
+	Written []bool
+
 	// Special are the forms for values of parameters that the directive lists.
 	Special []*Special
 }
@@ -49,7 +53,7 @@ func Compile(k *ir.Kernel) (_ *Kernel, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Kernel{IR: k}
+	out := &Kernel{IR: k, Written: variants[0].Written}
 	for _, f := range k.Choices() {
 		form, err := Compile(k.Specialised(f))
 		if err != nil {

@@ -184,6 +184,7 @@ type parameter struct {
 	kind     string // a gpu.ParamKind
 	shown    string // Go type of the value or of the elements
 	size     int64  // of the value or of an element
+	readOnly bool   // a slice that the kernel does not write
 }
 
 // parameters returns those of a kernel but the thread; sig is the signature in
@@ -198,6 +199,7 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 		case t.Kind == ir.Slice:
 			elem := v.Type().Underlying().(*types.Slice).Elem()
 			par.kind, par.shown, par.size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
+			par.readOnly = !k.Written[i-1]
 			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.shown)
 		case frontend.TextureElem(v.Type()) != nil:
 			par.kind, par.shown = "Texture", types.TypeString(frontend.TextureElem(v.Type()), qualify)
@@ -241,7 +243,11 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if len(params) > 0 {
 		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
 		for _, par := range params {
-			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d},\n", par.declared, gpu, par.kind, par.shown, par.size)
+			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, gpu, par.kind, par.shown, par.size)
+			if par.readOnly {
+				b.WriteString(", ReadOnly: true")
+			}
+			b.WriteString("},\n")
 		}
 		b.WriteString("},\n")
 	}
