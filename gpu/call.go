@@ -35,7 +35,7 @@ func (l *Launch) Keep() (*Call, error) {
 		}
 		l.stream.release()
 	}
-	err = l.kernel.failed("launch", err)
+	err = l.kernel.failed("keep launch of", err)
 	l.drop()
 	return nil, err
 }
@@ -55,7 +55,11 @@ func (l *Launch) call() (driver.Call, error) {
 		if m == nil {
 			continue
 		}
-		if err := m.visit(l.stream); err != nil {
+		err := m.visit(l.stream)
+		if m.parent != nil {
+			err = invalid("a call cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
 		}
 	}

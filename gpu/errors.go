@@ -31,6 +31,10 @@ var (
 	// texture, pool, scope or executable graph.
 	ErrClosed = errors.New("closed")
 
+	// ErrReadOnly means that a buffer would be written that is for reading: a view of
+	// a unified array that [Unified.ReadDevice] has returned.
+	ErrReadOnly = errors.New("for reading only")
+
 	// ErrInvalid means that an argument is not acceptable: a nil buffer, one of
 	// another device, a range outside a buffer, an empty or oversized grid, a
 	// block that the kernel or the device does not allow, a wrong type or

@@ -141,11 +141,6 @@ func (c *capture) add(s *Stream, w driver.GraphNode, what string, holds ...hold)
 	if err != nil {
 		return err
 	}
-	for _, h := range holds {
-		if m, ok := h.(*memory); ok && m.parent != nil {
-			return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
-		}
-	}
 	w.After = after
 	c.append(w, what, holds)
 	c.streams[s] = []int{c.base + len(c.nodes) - 1}

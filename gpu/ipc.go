@@ -35,9 +35,6 @@ func (b *Buffer[T]) IPCHandle() (IPCHandle, error) {
 	if !ok {
 		return IPCHandle{}, driverError(doing, cannotShare(b.mem.dev))
 	}
-	if err := b.mem.lasting(); err != nil {
-		return IPCHandle{}, driverError(doing, err)
-	}
 	if b.length == 0 || b.mem.block != nil {
 		return IPCHandle{}, driverError(doing, invalid("empty buffers, those of a pool and those that were made beside actors have no name in other processes; use Alloc before there are actors"))
 	}
@@ -75,15 +72,6 @@ func OpenIPC[T any](d *Device, h IPCHandle) (*Buffer[T], error) {
 		return nil, err
 	}
 	return &Buffer[T]{mem: m, length: int(h.Size / size)}, nil
-}
-
-// lasting reports why other libraries cannot be told of the memory: it is a view
-// of a unified array, which ends when another contradicts it.
-func (m *memory) lasting() error {
-	if m.parent == nil {
-		return nil
-	}
-	return invalid("a view of a unified array ends when the host takes one; use a Buffer")
 }
 
 func cannotShare(d *Device) error {

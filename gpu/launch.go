@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"unsafe"
 
@@ -107,7 +108,10 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		l.fail(invalid("have %T, want %s", b, p.describe()))
 		return
 	}
-	if err := b.acquire(l.stream.dev); err != nil {
+	if err := b.acquireFor(l.stream, access(!p.ReadOnly)); err != nil {
+		if errors.Is(err, ErrReadOnly) {
+			err = fmt.Errorf("the kernel may write it: %w", err)
+		}
 		l.fail(err)
 		return
 	}

@@ -219,7 +219,7 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 		return driverError(doing, err)
 	}
 	b := x.own
-	if err := b.acquireOn(s); err != nil {
+	if err := b.acquireOn(s, reads); err != nil {
 		return driverError(doing, err)
 	}
 	defer b.mem.release()

@@ -22,11 +22,11 @@ func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := dst.acquireOf(dst.Device(), s); err != nil {
+	if err := dst.acquireOf(dst.Device(), s, writes); err != nil {
 		return driverError(doing+": destination", err)
 	}
 	defer dst.mem.release()
-	if err := src.acquireOf(src.Device(), s); err != nil {
+	if err := src.acquireOf(src.Device(), s, reads); err != nil {
 		return driverError(doing+": source", err)
 	}
 	defer src.mem.release()
