@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"unsafe"
@@ -35,6 +37,7 @@ var basicTypes = map[string]struct {
 	"uint": {reflect.Uint, unsigned64}, "uint8": {reflect.Uint8, unsigned8}, "byte": {reflect.Uint8, unsigned8},
 	"uint16": {reflect.Uint16, unsigned16}, "uint32": {reflect.Uint32, unsigned32}, "uint64": {reflect.Uint64, unsigned64},
 	"float32": {reflect.Float32, notInteger}, "float64": {reflect.Float64, notInteger},
+	"complex64": {reflect.Complex64, notInteger}, "complex128": {reflect.Complex128, notInteger},
 }
 
 // integerOf returns how to read a parameter. The name of a defined type does not
@@ -114,8 +117,10 @@ func (x *Texture2D[T]) pass(l *Launch)      { TextureArg(l, x) }
 
 // Launch runs the kernel on the grid g with arguments whose number and types are
 // checked now rather than by the Go compiler. A number must have the parameter's
-// very type, as in float32(2); a struct or array its size. The argument for a
-// slice is a *Buffer, for a texture a *Texture2D.
+// very type, as in float32(2). A struct or array may have another type of the same
+// layout: numbers of the same types at the same offsets, and fields that both have by
+// the same name in the same places. The argument for a slice is a *Buffer, of elements
+// of which the same holds, for a texture a *Texture2D.
 func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -135,19 +140,43 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 func (l *Launch) pass(arg any, p *Param) {
 	b, isBuffer := arg.(bufferArgument)
 	x, isTexture := arg.(textureArgument)
+	have, t := "", reflect.TypeOf(arg) // the type of the elements, or of the value
+	kind := p.Kind
 	switch {
-	case isTexture && p.Kind == Texture && x.texel().String() == p.Type:
-		x.pass(l)
-	case isBuffer && p.Kind == Slice && typeFits(b.element(), p):
-		b.pass(l)
-	case !isBuffer && !isTexture && arg != nil && p.Kind != Slice && p.Kind != Texture && typeFits(reflect.TypeOf(arg), p):
-		l.passValue(reflect.ValueOf(arg))
+	case isBuffer:
+		t, kind = b.element(), Slice
+		have = "*gpu.Buffer[" + fullName(t) + "]"
+	case isTexture:
+		t, kind = x.texel(), Texture
+		have = "*gpu.Texture2D[" + fullName(t) + "]"
+	case arg == nil || kind == Slice || kind == Texture:
+		kind = wrongKind
+		fallthrough
 	default:
+		have = fullName(t)
+	}
+	if kind != p.Kind || !l.accepts(t, p) {
 		if l.argument() != nil {
-			l.fail(invalid("have %T, want %s", arg, p.describe()))
+			want := p.describe()
+			if have == want {
+				want = "another " + want
+			}
+			l.fail(invalid("have %s, want %s%s", have, want, p.difference(t, kind)))
 		}
+		return
+	}
+	switch {
+	case isBuffer:
+		b.pass(l)
+	case isTexture:
+		x.pass(l)
+	default:
+		l.passValue(reflect.ValueOf(arg))
 	}
 }
+
+// wrongKind is no kind of parameter.
+const wrongKind ParamKind = 255
 
 func (l *Launch) passValue(v reflect.Value) {
 	a := l.argument()
@@ -158,18 +187,56 @@ func (l *Launch) passValue(v reflect.Value) {
 	l.setInteger(a.Value)
 }
 
-// typeFits reports whether t may stand for the value or element type of p.
-func typeFits(t reflect.Type, p *Param) bool {
-	if int(t.Size()) != p.Size {
+// accepts reports whether t may stand for the value or element type of p, the
+// parameter that comes next. The type that it accepted last it knows.
+func (l *Launch) accepts(t reflect.Type, p *Param) bool {
+	if l.next >= len(l.accepted) {
 		return false
 	}
-	if inner, _ := notData(t); inner != nil {
-		return false
+	if l.accepted[l.next] != t {
+		if p.mismatch(t) != "" {
+			return false
+		}
+		l.accepted[l.next] = t
 	}
-	if b, ok := basicTypes[p.Type]; ok {
-		return t.Kind() == b.kind
+	return true
+}
+
+// difference explains to a message that ends with p's type why t is not that.
+func (p *Param) difference(t reflect.Type, kind ParamKind) string {
+	composite := func(k reflect.Kind) bool { return k == reflect.Struct || k == reflect.Array }
+	known, ok := parseLayout(p.layout())
+	if kind != p.Kind || kind == Texture || !composite(t.Kind()) && ok && known.name != "" {
+		return ""
 	}
-	// Of other types the name may be another package's or unknown here.
-	composite := t.Kind() == reflect.Struct || t.Kind() == reflect.Array
-	return composite || !strings.ContainsAny(p.Type, "{[")
+	return ": " + p.mismatch(t)
+}
+
+// layout is the layout of the parameter's value or elements, or their type if that is
+// all that is known.
+func (p *Param) layout() string { return cmp.Or(p.Layout, p.Type) }
+
+// mismatch says what about t is not as in the values or elements of p, "" if nothing
+// is.
+func (p *Param) mismatch(t reflect.Type) string {
+	if p.Kind == Texture {
+		if fullName(t) == p.Type {
+			return ""
+		}
+		return "another type"
+	}
+	why := ""
+	if l, known := parseLayout(p.layout()); known {
+		why = l.differs(t, "")
+	} else if inner, _ := notData(t); inner != nil || p.Kind == Struct && t.Kind() != reflect.Struct && t.Kind() != reflect.Array {
+		why = fullName(t) + " is not " + p.Type
+	}
+	switch {
+	case int(t.Size()) != p.Size:
+		return fmt.Sprintf("the sizes differ: %d bytes, want %d%s", t.Size(), p.Size, strings.TrimSuffix("; "+why, "; "))
+	case why != "":
+		return "the layouts differ: " + why
+	default:
+		return ""
+	}
 }

@@ -83,8 +83,13 @@ const maxVariants = 4
 type Param struct {
 	Name string
 	Kind ParamKind
-	Type string // Go type of the value or of the elements
+	Type string // Go type of the value or of the elements, with the paths of packages
 	Size int    // of the value or of an element, bytes
+
+	// Layout is Type with what it is defined as in place of every defined type, such
+	// as "struct{X float32; Y [2]int32}": it says where each number is. It is empty if
+	// it is Type.
+	Layout string
 
 	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
 	// argument cannot be a view for reading; see [Unified.ReadDevice].

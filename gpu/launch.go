@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"quern.dev/internal/driver"
@@ -26,6 +27,8 @@ type Launch struct {
 	places  []uint64  // by parameter: the address of a slice, for the limits
 	dims    [6]int64  // grid and block, for the limits
 	wide    bool      // an argument is beyond what limits can judge
+
+	accepted []reflect.Type // by parameter: that dynamic launches know to fit
 }
 
 func newLaunch(k *Kernel) *Launch {
@@ -35,6 +38,8 @@ func newLaunch(k *Kernel) *Launch {
 		buffers: make([]*memory, len(k.params)),
 		values:  make([]int64, len(k.params)+1),
 		places:  make([]uint64, len(k.params)),
+
+		accepted: make([]reflect.Type, len(k.params)),
 	}
 }
 
