@@ -15,6 +15,9 @@ import (
 // package kernel and of the standard library, and functions. Its errors are
 // those of quern vet, all at once.
 //
+// A program that compiles ever new texts closes the kernels that it is done with
+// ([Kernel.Close]); others are unloaded with their devices.
+//
 // Arguments are checked when the kernel is launched with [Kernel.Launch]. On the
 // CPU device a kernel compiled at run time is interpreted, which is slow.
 // Functions of package math that are not single instructions need the standard

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"slices"
 	"sync"
 
@@ -38,8 +39,9 @@ type Device struct {
 
 	managed managedTotal
 
-	kernels sync.Map    // *Kernel -> *resident
-	loaded  []*resident // by ID, guarded by mu
+	kernels    sync.Map             // *Kernel -> *resident
+	loaded     map[uint32]*resident // by ID, guarded by mu
+	lastLoaded uint32               // the ID that was given last
 }
 
 // Attributes are the limits and properties of a device.
@@ -68,6 +70,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, w io
 		drv:     drv,
 		output:  newOutput(w),
 		events:  make(map[*Event]struct{}),
+		loaded:  make(map[uint32]*resident),
 		memory:  make(map[*memory]struct{}),
 	}
 	s, err := d.newStream()
@@ -209,7 +212,7 @@ func (d *Device) Close() error {
 	}
 	errs = append(errs, d.closeGraphs())
 	d.mu.Lock()
-	events, memories, loaded, pools := d.events, d.memory, d.loaded, slices.Clone(d.pools)
+	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
 	d.events, d.memory = nil, nil
 	d.mu.Unlock()
 	for e := range events {

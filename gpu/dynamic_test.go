@@ -54,7 +54,7 @@ func TestAnIntegerThatLimitsCannotJudgeTakesTheWideModule(t *testing.T) {
 	x, y := upload(t, s, 1, float32(2)), upload(t, s, 1, float32(2))
 	// As a signed number this is less than 0, so that no thread does anything.
 	do(t, k.Launch(s, Blocks(Dim3{X: 1}, Dim3{X: 2}), float32(1), uint(math.MaxUint64), x, y))
-	if d.loaded[0].variants[1].Load() == nil {
+	if d.loaded[1].variants[1].Load() == nil {
 		t.Error("the narrow module ran")
 	}
 	closeAll(t, x, y, d)

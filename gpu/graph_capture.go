@@ -151,7 +151,7 @@ var errEnded = invalid("the recording of the graph has ended")
 
 // launch records a launch that has been checked.
 func (c *capture) launch(l *Launch, v *variant) error {
-	var holds []hold
+	holds := []hold{l.kernel}
 	for _, m := range l.buffers {
 		if m != nil {
 			holds = append(holds, m)

@@ -96,7 +96,7 @@ func (d *Device) borrow(doing string, size int64, get func() (driver.Memory, fun
 func (d *Device) drain() error {
 	var errs []error
 	for _, s := range d.workingStreams() {
-		if s.acquire() != nil {
+		if _, err := s.enter(); err != nil { // also one that records a graph, and has work of before
 			continue // closing it waits
 		}
 		errs = append(errs, s.drv.Synchronize(context.Background()))

@@ -51,6 +51,9 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, k.failed("launch", err)
 	}
+	if !k.lease.acquire() {
+		return nil, k.failed("launch", closedError("kernel"))
+	}
 	l := k.launches.Get().(*Launch)
 	l.stream, l.grid, l.err, l.next, l.wide = s, g, nil, 0, false
 	return l, nil
