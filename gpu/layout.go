@@ -88,6 +88,62 @@ func (l *typeLayout) String() string {
 	return b.String() + "}"
 }
 
+// size returns how many bytes a value has, and the number that its address is a
+// multiple of.
+func (l *typeLayout) size() (size, align int64) {
+	switch {
+	case l.elem != nil:
+		size, align = l.elem.size()
+		return size * int64(l.length), align
+	case l.name == float16Name || l.name == bfloat16Name:
+		return 2, 2
+	case l.name == "complex64":
+		return 8, 4
+	case l.name == "complex128":
+		return 16, 8
+	case l.name != "":
+		size = int64(basicSizes[basicTypes[l.name].kind])
+		return size, size
+	}
+	align = 1
+	for i := range l.fields {
+		s, a := l.fields[i].size()
+		size = (size+a-1)/a*a + s
+		align = max(align, a)
+	}
+	return (size + align - 1) / align * align, align
+}
+
+// basicSizes are the sizes of numbers and bools in bytes.
+var basicSizes = [...]int{
+	reflect.Bool: 1, reflect.Int8: 1, reflect.Uint8: 1, reflect.Int16: 2, reflect.Uint16: 2,
+	reflect.Int32: 4, reflect.Uint32: 4, reflect.Float32: 4,
+	reflect.Int: 8, reflect.Uint: 8, reflect.Int64: 8, reflect.Uint64: 8, reflect.Float64: 8,
+}
+
+// at returns which part of a value has the byte at an offset, as in ".Rows[2].X", and
+// how many bytes of it come before that one.
+func (l *typeLayout) at(offset int64) (part string, rest int64) {
+	if l.elem != nil {
+		if size, _ := l.elem.size(); size > 0 && offset < size*int64(l.length) {
+			part, rest = l.elem.at(offset % size)
+			return fmt.Sprintf("[%d]%s", offset/size, part), rest
+		}
+		return "", offset
+	}
+	begin := int64(0)
+	for i := range l.fields {
+		size, align := l.fields[i].size()
+		begin = (begin + align - 1) / align * align
+		if begin <= offset && offset < begin+size {
+			part, rest = l.fields[i].at(offset - begin)
+			return "." + l.fields[i].name + part, rest
+		}
+		begin += size
+	}
+	return "", offset
+}
+
 // differs says what in values of a Go type is not as the layout has it, "" if they
 // fit. Names of fields matter only where both have the same ones: these must be in
 // the same places. path is the part of the value that is compared.

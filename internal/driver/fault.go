@@ -48,12 +48,34 @@ type Fault struct {
 	Line   int
 	Reason string
 
+	// Access is set if the simulator refuses an access to global memory.
+	Access *Access
+
 	HasIndex      bool
 	Index, Length int64
 	Block, Thread kernel.Dim3
 }
 
 func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
+
+// Access is an access to global memory, with what is needed to say which argument of
+// the launch it was to.
+type Access struct {
+	Address uint64
+	Size    int    // of the access, bytes
+	Write   bool   // it is a store or an atomic access
+	Lo, Hi  uint64 // of the allocation that the address belongs to; see ptxvm.GlobalAccess
+	Where   string // the part of the fault's Reason that says where the address is
+
+	Slices []SliceArg
+}
+
+// SliceArg is an argument of a launch that is a slice.
+type SliceArg struct {
+	Param  int // number of the parameter
+	Addr   uint64
+	Length int64 // elements
+}
 
 // Record takes a fault record of RecordSize bytes apart. It returns nil if none
 // is complete.
