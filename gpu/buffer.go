@@ -259,6 +259,8 @@ func (m *memory) closedError() error {
 // noun is what errors call the memory.
 func (m *memory) noun() string {
 	switch {
+	case m.texture != nil:
+		return "texture"
 	case m.host != nil:
 		return "host buffer"
 	case m.managed != nil:
@@ -336,7 +338,10 @@ func (m *memory) free() error {
 		return nil
 	}
 	if m.block != nil {
-		return driverError("release to the pool", m.block.pool.put(m.block))
+		if err := m.block.pool.put(m.block); err != nil {
+			return driverError("close "+m.noun(), err)
+		}
+		return nil
 	}
 	m.managed.end(m)
 	var err error
@@ -352,5 +357,5 @@ func (m *memory) free() error {
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}
 	}
-	return errors.Join(driverError("free", unlessLost(err)), m.dev.release())
+	return errors.Join(driverError("close "+m.noun(), unlessLost(err)), m.dev.release())
 }

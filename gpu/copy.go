@@ -18,7 +18,7 @@ func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
 	}
 	if err := CopyIn(s, b, src); err != nil {
 		b.Close()
-		return nil, err
+		return nil, partOf("upload", err)
 	}
 	return b, nil
 }

@@ -231,16 +231,19 @@ func (d *Device) Close() error {
 		errs = append(errs, newLeakError(d, leaked))
 	}
 	for _, r := range loaded {
-		errs = append(errs, r.close())
+		errs = append(errs, r.close("unload"))
 	}
 	if destroy {
 		errs = append(errs, d.destroy())
+	}
+	for i, err := range errs {
+		errs[i] = partOf("close "+d.id, err)
 	}
 	return joinLost(errs)
 }
 
 func (d *Device) destroy() error {
-	return driverError("close "+d.id, unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
 }
 
 // release ends the hold of one object on the device.

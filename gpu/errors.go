@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"quern.dev/internal/driver"
@@ -107,6 +108,29 @@ func driverError(doing string, err error) error {
 	}
 	return &operationError{doing, public(err)}
 }
+
+// partOf says of which operation of the program the failure of another one was part.
+// What kernels and functions of the program did, and leaks, speak for themselves.
+func partOf(doing string, err error) error {
+	switch e := err.(type) {
+	case *operationError:
+		return &operationError{doing, e}
+	case interface{ Unwrap() []error }:
+		if reflect.TypeOf(err) != joined {
+			return err
+		}
+		var all []error
+		for _, err := range e.Unwrap() {
+			all = append(all, partOf(doing, err))
+		}
+		return errors.Join(all...)
+	default:
+		return err
+	}
+}
+
+// joined is the type of what errors.Join returns.
+var joined = reflect.TypeOf(errors.Join(ErrClosed))
 
 // operationError is an error of this package and what it was doing.
 type operationError struct {

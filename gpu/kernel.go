@@ -386,7 +386,7 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 	k.residents[r] = struct{}{}
 	k.mu.Unlock()
 	if err := d.check(); err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, r.close("unload"))
 	}
 	return r, nil
 }
@@ -429,8 +429,8 @@ func (r *resident) variant(i int) (*variant, error) {
 	return v, nil
 }
 
-// close unloads the modules.
-func (r *resident) close() error {
+// close unloads the modules, for an operation.
+func (r *resident) close(doing string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -443,7 +443,7 @@ func (r *resident) close() error {
 	var errs []error
 	for i := range r.variants {
 		if v := r.variants[i].Swap(nil); v != nil {
-			errs = append(errs, driverError("unload "+r.kernel.info.Name, unlessLost(v.function.Close())))
+			errs = append(errs, r.kernel.failed(doing, unlessLost(v.function.Close())))
 		}
 	}
 	return errors.Join(append(errs, r.dev.release())...)

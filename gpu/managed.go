@@ -195,7 +195,7 @@ func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 		return nil, driverError(doing, err)
 	}
 	defer b.mem.release()
-	err := b.mem.dev.Synchronize(ctx)
+	err := partOf(doing, b.mem.dev.Synchronize(ctx))
 	if _, ok := errors.AsType[*KernelError](err); err != nil && !ok {
 		return nil, err
 	}

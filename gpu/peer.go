@@ -35,7 +35,7 @@ func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 	case s.dev != to && s.dev != from:
 		return driverError(doing, s.ofNeither(to, from))
 	case to == from:
-		return Copy(s, dst, src)
+		return partOf(doing, Copy(s, dst, src))
 	case dst.length != src.length:
 		return driverError(doing, invalid("%s to a buffer of %d", count(src.length, "element"), dst.length))
 	case dst.length == 0:

@@ -230,7 +230,7 @@ func TestBadPoolCallsNameTheMistake(t *testing.T) {
 			{"negative length", second(Acquire[int](p, s, -1)), ErrInvalid, "gpu: acquire: negative length -1"},
 			{"length that overflows", second(Acquire[[1 << 20]int](p, s, 1<<60)), ErrInvalid, "elements of 8388608 bytes"},
 			{"more memory than there is", second(Acquire[int](p, s, 1<<56)), ErrOutOfMemory, "gpu: acquire: "},
-			{"a negative limit", second(d.NewPool(PoolConfig{Limit: -1})), ErrInvalid, "gpu: new pool: limit -1"},
+			{"a negative limit", second(d.NewPool(PoolConfig{Limit: -1})), ErrInvalid, "gpu: new pool: negative limit -1"},
 			{"a negative threshold", second(d.NewPool(PoolConfig{ReleaseThreshold: -2})), ErrInvalid, "release threshold -2"},
 			{"no device", second((*Device)(nil).NewPool(PoolConfig{})), ErrInvalid, "device is nil"},
 		}

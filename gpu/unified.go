@@ -172,7 +172,7 @@ func (u *Unified[T]) Close() error {
 	c := u.core
 	_, destroy := c.lease.close()
 	if destroy {
-		return c.destroy()
+		return partOf("close unified array", c.destroy())
 	}
 	return nil
 }

@@ -97,5 +97,5 @@ func (r *resident) unload() error {
 	}
 	d.mu.Unlock()
 	d.kernels.CompareAndDelete(r.kernel, r)
-	return r.close()
+	return r.close("close kernel")
 }

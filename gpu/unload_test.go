@@ -206,7 +206,7 @@ func TestClosingAKernelBesideOtherWork(t *testing.T) {
 	k = NewKernel(saxpyInfo)
 	do(t, k.Prepare(d))
 	*w = watcher{refuses: errors.New("does not return")}
-	if err := k.Close(); !errors.Is(err, w.refuses) || !strings.HasPrefix(err.Error(), "gpu: unload saxpy: ") {
+	if err := k.Close(); !errors.Is(err, w.refuses) || !strings.HasPrefix(err.Error(), "gpu: close kernel saxpy: does not return") {
 		t.Errorf("while a resident does not make way: %v", err)
 	}
 	*w = watcher{}
