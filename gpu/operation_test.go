@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -170,7 +171,7 @@ func TestErrorsNameTheOperation(t *testing.T) {
 			return nil
 		}},
 		{"overlap slices", func(ctx context.Context, x *operationFixture) error {
-			items := func(yield func([]float32) bool) { _ = yield(ramp(8)) && yield(ramp(8)) }
+			items := slices.Values([][]float32{ramp(8), ramp(8)})
 			for _, err := range OverlapSlices(ctx, x.d, 1, 8, 8, items, func(_ *Stream, _, in *Buffer[float32]) (*Buffer[float32], error) { return in, nil }) {
 				if err != nil {
 					return err
