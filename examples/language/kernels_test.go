@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
 
 func TestScale(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		x := devicetest.Upload(t, d, []float32{1, 2, 3})
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		x := gputest.Upload(t, d, []float32{1, 2, 3})
 		if err := LaunchScale(d.DefaultStream(), gpu.Linear(3), 2, x); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, x); !slices.Equal(got, []float32{2, 4, 6}) {
+		if got := gputest.Download(t, d, x); !slices.Equal(got, []float32{2, 4, 6}) {
 			t.Errorf("scale(2, [1 2 3]) = %v, want [2 4 6]", got)
 		}
 	})

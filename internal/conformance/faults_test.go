@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
 
 // lineOf returns the line of faults.go on which a text stands.
@@ -47,7 +47,7 @@ func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
 		{"panics", LaunchPanics, "panic(\"negative weight\")", 0, 0, "negative weight"},
 	} {
 		t.Run(c.kernel, func(t *testing.T) {
-			devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+			gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 				ctx := context.Background()
 				s := d.DefaultStream()
 				host := make([]int32, 100)
