@@ -10,13 +10,16 @@ import (
 )
 
 func TestGridWideBarriers(t *testing.T) {
-	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
-		x, y := small[float32](500), make([]float32, 500)
-		dx, dy := gputest.Upload(t, d, x), gputest.Upload(t, d, y)
-		launched(t, LaunchDiffuse(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 3}, gpu.Dim3{X: 64}), 6, dx, dy))
-		kernel.Each(gpu.Dim3{X: 3}, gpu.Dim3{X: 64}, func(th kernel.Thread) { diffuse(th, 6, x, y) })
-		gputest.Equal(t, gputest.Download(t, d, dx), x, gputest.Name("x"))
-	})
+	grid, block := gpu.Dim3{X: 3}, gpu.Dim3{X: 64}
+	x, y := gputest.Slice("x", small[float32](500)), gputest.Slice("y", make([]float32, 500))
+	gputest.Compare(t,
+		func(s *gpu.Stream) error {
+			return LaunchDiffuse(s, gpu.Blocks(grid, block), 6, x.Device(), y.Device())
+		},
+		func() {
+			kernel.Each(grid, block, func(th kernel.Thread) { diffuse(th, 6, x.Host(), y.Host()) })
+		},
+		x, y)
 }
 
 func TestClusters(t *testing.T) {

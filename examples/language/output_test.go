@@ -109,16 +109,20 @@ func TestTextures(t *testing.T) {
 }
 
 func TestInlinePTX(t *testing.T) {
-	a, b := []uint32{0x01020304, 0xffffffff}, []uint32{0x05060708, 0x02020202}
-	want := make([]uint32, 2)
-	kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: 2}, func(th kernel.Thread) { dots(th, a, b, want) })
-	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := gputest.Upload(t, d, make([]uint32, 2))
-		if err := LaunchDots(d.DefaultStream(), gpu.Linear(2), gputest.Upload(t, d, a), gputest.Upload(t, d, b), out); err != nil {
-			t.Fatal(err)
-		}
-		if got := gputest.Download(t, d, out); !slices.Equal(got, want) || want[0] != 70 {
-			t.Errorf("have %v, want %v", got, want)
-		}
-	})
+	a := gputest.Slice("a", []uint32{0x01020304, 0xffffffff})
+	b := gputest.Slice("b", []uint32{0x05060708, 0x02020202})
+	sums := gputest.Output[uint32]("sums", 2)
+	gputest.Compare(t,
+		func(s *gpu.Stream) error {
+			return LaunchDots(s, gpu.Linear(2), a.Device(), b.Device(), sums.Device())
+		},
+		func() {
+			kernel.Each(kernel.Dim3{X: 1}, kernel.Dim3{X: 2}, func(th kernel.Thread) {
+				dots(th, a.Host(), b.Host(), sums.Host())
+			})
+		},
+		a, b, sums)
+	if got := sums.Host()[0]; got != 70 {
+		t.Errorf("1*5 + 2*6 + 3*7 + 4*8 = %d, want 70", got)
+	}
 }

@@ -27,41 +27,59 @@ func small[T int32 | uint32 | float32 | uint8](n int) []T {
 }
 
 func TestWarpReductionsAndScans(t *testing.T) {
+	grid, block := gpu.Dim3{X: 2}, gpu.Dim3{X: 64}
+	x := gputest.Slice("x", small[float32](100))
+	all, upTo := gputest.Output[float32]("all", 100), gputest.Output[float32]("upTo", 100)
+	gputest.Compare(t,
+		func(s *gpu.Stream) error {
+			return LaunchWarpSums(s, gpu.Blocks(grid, block), x.Device(), all.Device(), upTo.Device())
+		},
+		func() {
+			kernel.Each(grid, block, func(th kernel.Thread) { warpSums(th, x.Host(), all.Host(), upTo.Host()) })
+		},
+		x, all, upTo)
+}
+
+func TestWarpsOfABlockAddUp(t *testing.T) {
+	many := small[float32](10000)
+	var want float32
+	for _, v := range many {
+		want += v
+	}
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
-		s := d.DefaultStream()
-		x, all, upTo := small[float32](100), make([]float32, 100), make([]float32, 100)
-		dx, dAll, dUpTo := gputest.Upload(t, d, x), gputest.Upload(t, d, all), gputest.Upload(t, d, upTo)
-		launched(t, LaunchWarpSums(s, gpu.Blocks(gpu.Dim3{X: 2}, gpu.Dim3{X: 64}), dx, dAll, dUpTo))
-		kernel.Each(gpu.Dim3{X: 2}, gpu.Dim3{X: 64}, func(th kernel.Thread) { warpSums(th, x, all, upTo) })
-		gputest.Equal(t, gputest.Download(t, d, dAll), all, gputest.Name("all"))
-		gputest.Equal(t, gputest.Download(t, d, dUpTo), upTo, gputest.Name("upTo"))
-
-		many := small[float32](10000)
-		var want float32
-		for _, v := range many {
-			want += v
-		}
-		dMany, dSum := gputest.Upload(t, d, many), gputest.Upload(t, d, make([]float32, 1))
-		launched(t, LaunchBlockSum(s, gpu.Blocks(gpu.Dim3{X: 5}, gpu.Dim3{X: 256}), dMany, dSum))
-		gputest.Equal(t, gputest.Download(t, d, dSum), []float32{want}, gputest.Name("sum"))
-
-		words, out := small[uint32](32), make([]uint32, 6)
-		dWords, dOut := gputest.Upload(t, d, words), gputest.Upload(t, d, out)
-		launched(t, LaunchBounds(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), dWords, dOut))
-		kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}, func(th kernel.Thread) { bounds(th, words, out) })
-		gputest.Equal(t, gputest.Download(t, d, dOut), out, gputest.Name("bounds"))
+		sum := gputest.Upload(t, d, make([]float32, 1))
+		launched(t, LaunchBlockSum(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 5}, gpu.Dim3{X: 256}), gputest.Upload(t, d, many), sum))
+		gputest.Equal(t, gputest.Download(t, d, sum), []float32{want})
 	})
 }
 
-func TestWarpShufflesAndVotes(t *testing.T) {
+func TestWarpBounds(t *testing.T) {
+	words, out := gputest.Slice("words", small[uint32](32)), gputest.Output[uint32]("out", 6)
+	gputest.Compare(t,
+		func(s *gpu.Stream) error {
+			return LaunchBounds(s, gpu.Linear(32).Block(gpu.Dim3{X: 32}), words.Device(), out.Device())
+		},
+		func() {
+			kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}, func(th kernel.Thread) { bounds(th, words.Host(), out.Host()) })
+		},
+		words, out)
+}
+
+func TestWarpShuffles(t *testing.T) {
+	x, out := gputest.Slice("x", small[int32](32)), gputest.Output[int32]("out", 160)
+	gputest.Compare(t,
+		func(s *gpu.Stream) error {
+			return LaunchShuffles(s, gpu.Linear(32).Block(gpu.Dim3{X: 32}), x.Device(), out.Device())
+		},
+		func() {
+			kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}, func(th kernel.Thread) { shuffles(th, x.Host(), out.Host()) })
+		},
+		x, out)
+}
+
+func TestWarpVotes(t *testing.T) {
 	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		x, out := small[int32](32), make([]int32, 160)
-		dx, dOut := gputest.Upload(t, d, x), gputest.Upload(t, d, out)
-		launched(t, LaunchShuffles(s, gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}), dx, dOut))
-		kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}, func(th kernel.Thread) { shuffles(th, x, out) })
-		gputest.Equal(t, gputest.Download(t, d, dOut), out, gputest.Name("shuffles"))
-
 		signed := small[int32](300)
 		for i := range signed {
 			signed[i] -= 6
