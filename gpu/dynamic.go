@@ -157,11 +157,7 @@ func (l *Launch) pass(arg any, p *Param) {
 	}
 	if kind != p.Kind || !l.accepts(t, p) {
 		if l.argument() != nil {
-			want := p.describe()
-			if have == want {
-				want = "another " + want
-			}
-			l.fail(invalid("have %s, want %s%s", have, want, p.difference(t, kind)))
+			l.fail(p.mistyped(have, t, kind == p.Kind))
 		}
 		return
 	}
@@ -202,14 +198,19 @@ func (l *Launch) accepts(t reflect.Type, p *Param) bool {
 	return true
 }
 
-// difference explains to a message that ends with p's type why t is not that.
-func (p *Param) difference(t reflect.Type, kind ParamKind) string {
+// mistyped is the error for an argument of type have, which has values or elements of
+// type t. sameKind: it is a value, a buffer or a texture as the parameter wants it.
+func (p *Param) mistyped(have string, t reflect.Type, sameKind bool) error {
+	want := p.describe()
+	if have == want {
+		want = "another " + want
+	}
 	composite := func(k reflect.Kind) bool { return k == reflect.Struct || k == reflect.Array }
 	known, ok := parseLayout(p.layout())
-	if kind != p.Kind || kind == Texture || !composite(t.Kind()) && ok && known.name != "" {
-		return ""
+	if !sameKind || p.Kind == Texture || !composite(t.Kind()) && ok && known.name != "" {
+		return invalid("have %s, want %s", have, want)
 	}
-	return ": " + p.mismatch(t)
+	return invalid("have %s, want %s: %s", have, want, p.mismatch(t))
 }
 
 // layout is the layout of the parameter's value or elements, or their type if that is

@@ -87,7 +87,7 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
-		l.fail(invalid("have %T, want %s", v, l.kernel.info.Params[l.next-1].describe()))
+		l.fail(l.kernel.info.Params[l.next-1].mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
 		return
 	}
 	*(*T)(a.Value) = v
@@ -113,7 +113,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	var zero T
 	p := &l.kernel.info.Params[l.next-1]
 	if a.Value != nil || p.Size != int(unsafe.Sizeof(zero)) {
-		l.fail(invalid("have %T, want %s", b, p.describe()))
+		l.fail(p.mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), a.Value == nil))
 		return
 	}
 	if err := b.acquireFor(l.stream, access(!p.ReadOnly)); err != nil {

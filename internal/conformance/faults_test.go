@@ -2,8 +2,8 @@ package conformance
 
 import (
 	"context"
+	"embed"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -11,10 +11,16 @@ import (
 	"quern.dev/gputest"
 )
 
+// sources are the files whose lines tests look for, also where the binary runs without
+// them.
+//
+//go:embed faults.go misuse.go
+var sources embed.FS
+
 // lineOf returns the line of faults.go on which a text stands.
 func lineOf(t *testing.T, text string) int {
 	t.Helper()
-	src, err := os.ReadFile("faults.go")
+	src, err := sources.ReadFile("faults.go")
 	if err != nil {
 		t.Fatal(err)
 	}

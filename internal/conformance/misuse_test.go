@@ -3,7 +3,6 @@ package conformance
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
@@ -12,7 +11,7 @@ import (
 )
 
 func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
-	src, err := os.ReadFile("misuse.go")
+	src, err := sources.ReadFile("misuse.go")
 	if err != nil {
 		t.Fatal(err)
 	}

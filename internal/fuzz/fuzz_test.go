@@ -72,7 +72,7 @@ func TestGeneratedProgramsGiveTheSameResultsAsGo(t *testing.T) {
 // checkNative checks programs as plain Go and on the cpu.
 func checkNative(t *testing.T, cases []*Case) {
 	t.Helper()
-	n := &Native{Root: testmodule.Root()}
+	n := &Native{Root: testmodule.Root(t)}
 	list, err := n.Check(t.Context(), cases)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +85,7 @@ func checkNative(t *testing.T, cases []*Case) {
 }
 
 func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
+	testmodule.NeedSource(t)
 	names, err := filepath.Glob("testdata/*.go")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d programs, %v", len(names), err)

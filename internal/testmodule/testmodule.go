@@ -10,6 +10,9 @@
 // The module is named Path. It sees this repository as quern.dev, through a
 // replace directive, and needs no network: everything that the repository
 // itself needs must be in the module cache.
+//
+// Test binaries also run on machines that have no source. Tests that need it say so
+// with NeedSource, or by asking for Root or New, and are skipped there.
 package testmodule
 
 import (
@@ -35,7 +38,7 @@ func New(t testing.TB, archive string) string {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOWORK", "off")
 
-	root := Root()
+	root := Root(t)
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +83,25 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// Root is the directory of this repository.
-func Root() string {
+// Root is the directory of this repository. If that is not where the test was built,
+// the test is skipped.
+func Root(t testing.TB) string {
+	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Skipf("needs the source of the repository, of which %s has none", root)
+	}
+	return root
+}
+
+// NeedSource skips the test if it does not run in the directory of its package, which
+// has the files that the test reads.
+func NeedSource(t testing.TB) {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(1)
+	name := filepath.Base(file)
+	if _, err := os.Stat(name); err != nil {
+		t.Skipf("needs the source of its package: %s is not in the working directory", name)
+	}
 }

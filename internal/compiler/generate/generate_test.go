@@ -260,6 +260,7 @@ func TestAPanicOfTheCompilerIsAFault(t *testing.T) {
 // The bytes depend on nothing but the source: not on the order of a map, nor on
 // what was compiled before.
 func TestSameSourceGivesTheSameBytes(t *testing.T) {
+	testmodule.NeedSource(t)
 	var first *generate.Output
 	for load := range 2 {
 		packages, err := frontend.Load(t.Context(), "../../conformance", ".")
@@ -507,6 +508,7 @@ func TestGeneratedCodeCompiles(t *testing.T) {
 
 // Kernels give on every device what they give as plain Go.
 func TestGeneratedCodeRuns(t *testing.T) {
+	testmodule.NeedSource(t)
 	archive, err := os.ReadFile("testdata/features.txt")
 	if err != nil {
 		t.Fatal(err)
