@@ -46,6 +46,7 @@ func devices(t *testing.T) []*Device {
 }
 
 func TestGeneratedProgramsGiveTheSameResultsOnEveryDevice(t *testing.T) {
+	testmodule.NeedGo(t)
 	ch := &Checker{Devices: devices(t), Metamorphic: true}
 	end := time.Now().Add(*duration)
 	programs := 0
@@ -112,6 +113,7 @@ func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
 // A mismatch is of use only if it is found: a kernel whose code was changed behind
 // the checker's back must not pass.
 func TestAWrongResultIsFound(t *testing.T) {
+	testmodule.NeedGo(t)
 	c := Generate(*first)
 	k, err := lower("p.go", c.Source)
 	if err != nil {
@@ -139,6 +141,7 @@ func TestAWrongResultIsFound(t *testing.T) {
 }
 
 func TestAFailingProgramIsMinimised(t *testing.T) {
+	testmodule.NeedGo(t)
 	c := Generate(*first)
 	small := Reduce(t.Context(), c, 8, func(list []*Case) []bool {
 		out := make([]bool, len(list))

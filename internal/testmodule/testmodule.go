@@ -11,12 +11,13 @@
 // replace directive, and needs no network: everything that the repository
 // itself needs must be in the module cache.
 //
-// Test binaries also run on machines that have no source. Tests that need it say so
-// with NeedSource, or by asking for Root or New, and are skipped there.
+// Test binaries also run on machines that have no source, or no Go. Tests that need it
+// say so with NeedSource and NeedGo, or by asking for Root or New, and are skipped there.
 package testmodule
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -84,7 +85,7 @@ func write(t testing.TB, name, text string) {
 }
 
 // Root is the directory of this repository. If that is not where the test was built,
-// the test is skipped.
+// or there is no Go, the test is skipped.
 func Root(t testing.TB) string {
 	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
@@ -92,7 +93,17 @@ func Root(t testing.TB) string {
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
 		t.Skipf("needs the source of the repository, of which %s has none", root)
 	}
+	NeedGo(t)
 	return root
+}
+
+// NeedGo skips the test if there is no Go installation: the go command, or the source of
+// the standard library.
+func NeedGo(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("needs Go: there is no go command")
+	}
 }
 
 // NeedSource skips the test if it does not run in the directory of its package, which
