@@ -289,6 +289,8 @@ func (m *memory) admits(s *Stream, a access) error {
 		return nil
 	case s.capture.Load() != nil:
 		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+	case s.dev != m.dev:
+		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
 	case m.stream != s && s.noted == nil:
 		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
 	case a == writes && m.readOnly:

@@ -140,28 +140,19 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 func (l *Launch) pass(arg any, p *Param) {
 	b, isBuffer := arg.(bufferArgument)
 	x, isTexture := arg.(textureArgument)
-	have, t := "", reflect.TypeOf(arg) // the type of the elements, or of the value
-	kind := p.Kind
+	t, have := reflect.TypeOf(arg), "%s" // the type of the elements, or of the value
+	isKind := arg != nil && p.Kind != Slice && p.Kind != Texture
 	switch {
 	case isBuffer:
-		t, kind = b.element(), Slice
-		have = "*gpu.Buffer[" + fullName(t) + "]"
+		t, have, isKind = b.element(), "*gpu.Buffer[%s]", p.Kind == Slice
 	case isTexture:
-		t, kind = x.texel(), Texture
-		have = "*gpu.Texture2D[" + fullName(t) + "]"
-	case arg == nil || kind == Slice || kind == Texture:
-		kind = wrongKind
-		fallthrough
-	default:
-		have = fullName(t)
-	}
-	if kind != p.Kind || !l.accepts(t, p) {
-		if l.argument() != nil {
-			l.fail(p.mistyped(have, t, kind == p.Kind))
-		}
-		return
+		t, have, isKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == Texture
 	}
 	switch {
+	case !isKind || !l.accepts(t, p):
+		if l.argument() != nil {
+			l.fail(p.mistyped(fmt.Sprintf(have, fullName(t)), t, isKind))
+		}
 	case isBuffer:
 		b.pass(l)
 	case isTexture:
@@ -170,9 +161,6 @@ func (l *Launch) pass(arg any, p *Param) {
 		l.passValue(reflect.ValueOf(arg))
 	}
 }
-
-// wrongKind is no kind of parameter.
-const wrongKind ParamKind = 255
 
 func (l *Launch) passValue(v reflect.Value) {
 	a := l.argument()

@@ -225,7 +225,7 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 		}
 	}
 	launch()
-	if allocs := testing.AllocsPerRun(100, launch); allocs > 3 {
+	if allocs := testing.AllocsPerRun(100, launch); allocs > 2 {
 		t.Errorf("a dynamic launch allocates %v times", allocs)
 	}
 	if err := d.Close(); err != nil {

@@ -83,6 +83,8 @@ func TestErrorsOfViewsSayWhatToDo(t *testing.T) {
 	u := must[*Unified[float32]](t)(NewUnified[float32](d, 8))
 	fillHost(t, u, 1)
 	b := upload(t, s, ramp(8)...)
+	foreign := must[*Device](t)(Open(Config{Device: "cpu"}))
+	far := upload(t, foreign.DefaultStream(), ramp(8)...)
 	view := must[*Buffer[float32]](t)(u.ReadDevice(s))
 	for _, c := range []struct {
 		err  error
@@ -92,13 +94,14 @@ func TestErrorsOfViewsSayWhatToDo(t *testing.T) {
 		{Copy(s, view, b), "gpu: copy: destination: the buffer is a view of a unified array for reading; use WriteDevice"},
 		{launchSaxpy(saxpyReading(), s, Linear(8), 1, 8, b, view), "gpu: launch saxpy: argument y: the kernel may write it: the buffer is a view of a unified array for reading; use WriteDevice"},
 		{launchSaxpy(saxpyReading(), other, Linear(8), 1, 8, view, b), "gpu: launch saxpy: argument x: the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice"},
+		{CopyPeer(foreign.DefaultStream(), far, view), "gpu: copy between devices: source: the view of the unified array is for work on a stream of its own device; use the one that it was taken for"},
 		{Download(t.Context(), other, ramp(8), view), "gpu: download: the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice"},
 	} {
 		if got := fmt.Sprint(c.err); got != c.want {
 			t.Errorf("got  %s\nwant %s", got, c.want)
 		}
 	}
-	closeAll(t, u, b, other, d)
+	closeAll(t, u, b, other, d, far, foreign)
 }
 
 // Work on another stream than the view was taken for is ordered with nothing.

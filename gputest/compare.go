@@ -93,8 +93,14 @@ func (a *Arg[T]) check(t *testing.T, dev *gpu.Device) {
 // were never written, so that it finds the elements that a kernel reads before.
 func Compare(t *testing.T, launch func(s *gpu.Stream) error, plain func(), args ...Argument) {
 	t.Helper()
+	if launch == nil || plain == nil {
+		t.Fatal("gputest.Compare: a function is nil")
+	}
 	outputs := false
-	for _, a := range args {
+	for i, a := range args {
+		if a == nil {
+			t.Fatalf("gputest.Compare: argument %d is nil", i)
+		}
 		if err := a.begin(); err != nil {
 			t.Fatalf("gputest.Compare: %v", err)
 		}
