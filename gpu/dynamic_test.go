@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"math"
+	"reflect"
 	"testing"
 	"unsafe"
 )
@@ -58,4 +59,34 @@ func TestAnIntegerThatLimitsCannotJudgeTakesTheWideModule(t *testing.T) {
 		t.Error("the narrow module ran")
 	}
 	closeAll(t, x, y, d)
+}
+
+// The layout of a type is compared once for each parameter, not in every launch.
+func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	type rows struct {
+		A [4]struct{ X, Y float32 }
+		B int32
+	}
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	k := NewKernel(KernelInfo{
+		Name: "k", Params: []Param{{Name: "p", Kind: Struct, Type: "p.rows", Layout: "struct{A [4]struct{X float32; Y float32}; B int32}", Size: 36}},
+		PTX: ptxHeader + ".visible .entry k(.param .align 4 .b8 p[36], .param .u64 quern_fault, .param .u32 quern_kernel) { exit; }",
+	})
+	var arg any = rows{}
+	launch := func() { do(t, k.Launch(d.DefaultStream(), Linear(1), arg)) }
+	launch()
+	plain := testing.AllocsPerRun(100, launch)
+	l := must[*Launch](t)(k.Begin(d.DefaultStream(), Linear(1)))
+	if compared := testing.AllocsPerRun(100, func() {
+		l.accepted[0] = nil
+		l.accepts(reflect.TypeFor[rows](), &k.info.Params[0])
+	}); plain >= compared {
+		t.Errorf("a launch allocates %v times, comparing alone %v", plain, compared)
+	}
+	Arg(l, rows{})
+	do(t, l.End())
+	do(t, d.Close())
 }

@@ -215,24 +215,6 @@ func must[T any](t *testing.T) func(v T, err error) T {
 	}
 }
 
-func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
-	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "cpu"}))
-	k := must[*gpu.Kernel](t)(d.Compile(layoutSource, "nested"))
-	var args any = nestedLike{}
-	launch := func() {
-		if err := k.Launch(d.DefaultStream(), gpu.Linear(1), args); err != nil {
-			t.Fatal(err)
-		}
-	}
-	launch()
-	if allocs := testing.AllocsPerRun(100, launch); allocs > 2 {
-		t.Errorf("a dynamic launch allocates %v times", allocs)
-	}
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
-}
-
 // Two types may have the same name, in two main packages for example.
 func TestAnotherTypeOfTheSameNameIsCalledAnother(t *testing.T) {
 	d := must[*gpu.Device](t)(gpu.Open(gpu.Config{Device: "cpu"}))
