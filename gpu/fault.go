@@ -67,8 +67,11 @@ type KernelError struct {
 	Line          int
 	Block, Thread Dim3
 	// Index and Length are the index or slice bound that was out of range and
-	// what it was checked against: a length, or for slice bounds a capacity.
+	// what it was checked against: a length, or for slice bounds a capacity. If the
+	// simulator has found the fault in an access to a slice, Param is the parameter,
+	// Index the element and Length the slice's.
 	Index, Length int64
+	Param         string
 	Reason        string // "index 8 out of range [0,5)"
 
 	// Err is why a launch was given up, the cause of a context's end. It is nil for
@@ -122,6 +125,9 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 			e.Line = f.Line
 		}
 		e.File = info.sourceFile(f.File)
+		if f.Access != nil {
+			e.locate(f.Access, info.Params)
+		}
 		e.explain(f.HasIndex, f.Reason)
 		return e
 	}

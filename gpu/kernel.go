@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -83,8 +84,17 @@ const maxVariants = 4
 type Param struct {
 	Name string
 	Kind ParamKind
-	Type string // Go type of the value or of the elements
+	Type string // Go type of the value or of the elements, with the paths of packages
 	Size int    // of the value or of an element, bytes
+
+	// Layout is Type with what it is defined as in place of every defined type, such
+	// as "struct{X float32; Y [2]int32}": it says where each number is. It is empty if
+	// it is Type.
+	Layout string
+
+	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
+	// argument cannot be a view for reading; see [Unified.ReadDevice].
+	ReadOnly bool
 }
 
 // ParamKind is the form of a parameter.
@@ -146,6 +156,10 @@ type Kernel struct {
 	base     int       // the first of these with a thread for each of the kernel's
 	launches sync.Pool // of *Launch
 	err      error     // why it cannot be launched
+
+	lease     lease // held by launches, and by graphs and calls with one
+	mu        sync.Mutex
+	residents map[*resident]struct{}
 }
 
 // NewKernel makes a kernel of what quern gen has written. If that is damaged,
@@ -154,7 +168,7 @@ func NewKernel(info KernelInfo) *Kernel {
 	if len(info.Variants) == 0 {
 		info.Variants = []Variant{{Name: "wide"}}
 	}
-	k := &Kernel{info: info}
+	k := &Kernel{info: info, residents: make(map[*resident]struct{})}
 	for _, p := range info.Params {
 		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
@@ -218,6 +232,8 @@ func (k *Kernel) check() error {
 		return invalid("kernel is nil")
 	case k.launches.New == nil:
 		return invalid("kernel was not made by NewKernel")
+	case k.lease.closed():
+		return closedError("kernel")
 	default:
 		return k.err
 	}
@@ -225,23 +241,29 @@ func (k *Kernel) check() error {
 
 // Prepare loads the kernel on d, which its first launch does otherwise.
 func (k *Kernel) Prepare(d *Device) error {
-	if err := k.check(); err != nil {
+	if err := k.acquire(); err != nil {
 		return k.failed("prepare", err)
 	}
+	defer k.release()
+	return k.failed("prepare", k.prepare(d))
+}
+
+// prepare is Prepare of a kernel in use.
+func (k *Kernel) prepare(d *Device) error {
 	if err := d.check(); err != nil {
-		return k.failed("prepare", err)
+		return err
 	}
 	r, err := d.resident(k)
 	if err != nil {
-		return k.failed("prepare", err)
+		return err
 	}
 	for i := range k.info.Variants {
 		if _, err := r.variant(i); err != nil {
-			return k.failed("prepare", err)
+			return err
 		}
 	}
 	for _, s := range k.special {
-		if err := s.kernel.Prepare(d); err != nil {
+		if err := s.kernel.prepare(d); err != nil {
 			return err
 		}
 	}
@@ -314,7 +336,7 @@ func (k *KernelInfo) placed() int {
 type resident struct {
 	dev    *Device
 	kernel *Kernel
-	id     uint32 // index in Device.loaded
+	id     uint32 // in Device.loaded
 
 	mu       sync.Mutex // while loading
 	variants [maxVariants]atomic.Pointer[variant]
@@ -330,10 +352,18 @@ func (r *resident) frameID(variant int) uint32 {
 func (d *Device) residentByID(id uint32) (r *resident, variant int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if i := int(id / maxVariants); i < len(d.loaded) {
-		return d.loaded[i], int(id % maxVariants)
+	return d.loaded[id/maxVariants], int(id % maxVariants)
+}
+
+// newResident returns a place for the kernel with a number that no other has. d.mu is
+// held.
+func (d *Device) newResident(k *Kernel) *resident {
+	for {
+		d.lastLoaded = (d.lastLoaded + 1) % (math.MaxUint32 / maxVariants)
+		if d.loaded[d.lastLoaded] == nil {
+			return &resident{dev: d, kernel: k, id: d.lastLoaded}
+		}
 	}
-	return nil, 0
 }
 
 // resident returns the place of kernel k on the device.
@@ -345,15 +375,18 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 		return nil, err
 	}
 	d.mu.Lock()
-	r := &resident{dev: d, kernel: k, id: uint32(len(d.loaded))}
+	r := d.newResident(k)
 	if other, ok := d.kernels.LoadOrStore(k, r); ok {
 		d.mu.Unlock()
 		return other.(*resident), d.release()
 	}
-	d.loaded = append(d.loaded, r)
+	d.loaded[r.id] = r
 	d.mu.Unlock()
+	k.mu.Lock()
+	k.residents[r] = struct{}{}
+	k.mu.Unlock()
 	if err := d.check(); err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, r.close("unload"))
 	}
 	return r, nil
 }
@@ -396,18 +429,21 @@ func (r *resident) variant(i int) (*variant, error) {
 	return v, nil
 }
 
-// close unloads the modules.
-func (r *resident) close() error {
+// close unloads the modules, for an operation.
+func (r *resident) close(doing string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil
 	}
 	r.closed = true
+	r.kernel.mu.Lock()
+	delete(r.kernel.residents, r)
+	r.kernel.mu.Unlock()
 	var errs []error
 	for i := range r.variants {
 		if v := r.variants[i].Swap(nil); v != nil {
-			errs = append(errs, driverError("unload "+r.kernel.info.Name, unlessLost(v.function.Close())))
+			errs = append(errs, r.kernel.failed(doing, unlessLost(v.function.Close())))
 		}
 	}
 	return errors.Join(append(errs, r.dev.release())...)

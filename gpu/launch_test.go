@@ -230,7 +230,7 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 			{"too many arguments", dynamic(float32(1), 4, x, y, 5), ErrInvalid, "5 arguments, want 4"},
 			{"number of another type", dynamic(1.0, 4, x, y), ErrInvalid, "argument a: have float64, want float32"},
 			{"number of another type and the same size", dynamic(uint32(1), 4, x, y), ErrInvalid, "argument a: have uint32, want float32"},
-			{"untyped nil", dynamic(float32(1), nil, x, y), ErrInvalid, "argument n: have <nil>, want int"},
+			{"untyped nil", dynamic(float32(1), nil, x, y), ErrInvalid, "argument n: have nil, want int"},
 			{"number for a slice", dynamic(float32(1), 4, 4, y), ErrInvalid, "argument x: have int, want *gpu.Buffer[float32]"},
 			{"Go slice for a slice", dynamic(float32(1), 4, ramp(4), y), ErrInvalid, "argument x: have []float32, want *gpu.Buffer[float32]"},
 			{"buffer for a number", dynamic(x, 4, x, y), ErrInvalid, "argument a: have *gpu.Buffer[float32], want float32"},

@@ -259,10 +259,13 @@ again:
 		kind       FaultKind
 		reason     string
 	}{
-		{"an access past the end", "st.global.u32 [%rd1+64], %r1;", BadAddress, `32 bytes after the end of "buffer" (32 bytes)`},
-		{"a misaligned access", "st.global.u32 [%rd1+2], %r1;", Misaligned, ""},
-		{"a data race", "st.global.u32 [%rd1], %r1;", DataRace, ""},
-		{"an uninitialised read", "ld.global.u32 %r2, [%rd1];", Uninitialized, `byte 0 of "buffer" (32 bytes)`},
+		{"an access past the end", "st.global.u32 [%rd1+64], %r1;", BadAddress, "out-of-bounds access: global store of 4 bytes: out[16] of 8 elements"},
+		{"an access before the beginning", "st.global.u32 [%rd1+-4], %r1;", BadAddress, "global store of 4 bytes: out[-1] of 8 elements"},
+		{"a misaligned access", "st.global.u32 [%rd1+6], %r1;", Misaligned, "misaligned access: global store of 4 bytes at an address that is not a multiple of it: byte 2 of out[1]"},
+		{"a data race", "st.global.u32 [%rd1+8], %r1;", DataRace, ""},
+		{"an uninitialised read", "ld.global.u32 %r2, [%rd1+4];", Uninitialized, "read of uninitialised memory: global load of 4 bytes: out[1]"},
+		{"an uninitialised read of several elements", "ld.global.v2.u32 {%r2, %r3}, [%rd1+8];", Uninitialized, "global load of 8 bytes: out[2:4]"},
+		{"an access to no argument", "mov.u64 %rd1, 4096; st.global.u32 [%rd1], %r1;", BadAddress, "global store of 4 bytes: no allocation there"},
 		{"an uninitialised read of shared memory", ".shared .align 4 .b8 tile[64]; ld.shared.u32 %r2, [tile+8];", Uninitialized, "byte 8 of 64; is a t.Sync() missing?"},
 		{"a loop without end", "bra again;", StepBudget, ""},
 		{"a trap", "trap;", Trap, ""},

@@ -275,6 +275,7 @@ faulty.go:8:9: kernel first: maps are not supported in kernels; use a slice or a
 }
 
 func TestVetOutsideOfAModuleSaysSo(t *testing.T) {
+	testmodule.NeedGo(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("GO111MODULE", "on")
 	code, _, stderr := quern(t, "vet")

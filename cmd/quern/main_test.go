@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -22,6 +24,7 @@ func quern(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelp(t *testing.T) {
+	testmodule.NeedSource(t)
 	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "ring", "ring bench", "completion"} {
 		name := "quern"
 		args := []string{"--help"}

@@ -114,6 +114,25 @@ func (r *reference) compare(got *Outcome) string {
 	return ""
 }
 
+// changed reports a slice that has other contents afterwards, although the compiler
+// says that the kernel writes none of it; "" if there is none.
+func (r *reference) changed(c *Case, written []bool) string {
+	before := c.arguments(r.kernel)
+	for i, p := range r.kernel.Func.Params {
+		if p.Type.Kind != ir.Slice || written[i] {
+			continue
+		}
+		t := p.Type.Elem
+		for j := range int64(len(before[i])) / t.Size() {
+			was, is := before[i][j*t.Size():][:t.Size()], r.args[i][j*t.Size():][:t.Size()]
+			if !same(t, was, is) {
+				return fmt.Sprintf("%s counts as only read, but %s[%d] was %s and is %s", p.Name, p.Name, j, show(t, was), show(t, is))
+			}
+		}
+	}
+	return ""
+}
+
 func sameThread(a [3]int64, b kernel.Dim3) bool {
 	return a == [3]int64{int64(b.X), int64(b.Y), int64(b.Z)}
 }

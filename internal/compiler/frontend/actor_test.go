@@ -246,6 +246,7 @@ func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { retur
 }
 
 func TestTheLoopAroundAHandlerIsNotThePackages(t *testing.T) {
+	testmodule.NeedSource(t)
 	packages, err := Load(context.Background(), "../../..", "./bench/ringsoak")
 	if err != nil {
 		t.Fatal(err)

@@ -183,8 +183,20 @@ type parameter struct {
 	name     string // in the launcher
 	typ      string // in the launcher's signature
 	kind     string // a gpu.ParamKind
-	shown    string // Go type of the value or of the elements
+	shown    string // Go type of the value or of the elements, with the paths of packages
+	layout   string // of these; see ir.Type.Layout
 	size     int64  // of the value or of an element
+	readOnly bool   // a slice that the kernel does not write
+}
+
+// shown writes a type with the paths of packages, as package reflect knows them.
+func shown(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Name() == "main" {
+			return "main"
+		}
+		return p.Path()
+	})
 }
 
 // parameters returns those of a kernel but the thread; sig is the signature in
@@ -198,13 +210,14 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 		switch {
 		case t.Kind == ir.Slice:
 			elem := v.Type().Underlying().(*types.Slice).Elem()
-			par.kind, par.shown, par.size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
-			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.shown)
+			par.kind, par.shown, par.layout, par.size = "Slice", shown(elem), t.Elem.Layout(), t.Elem.Size()
+			par.readOnly = !k.Written[i-1]
+			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, types.TypeString(elem, qualify))
 		case frontend.TextureElem(v.Type()) != nil:
-			par.kind, par.shown = "Texture", types.TypeString(frontend.TextureElem(v.Type()), qualify)
-			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, par.shown)
+			par.kind, par.shown = "Texture", shown(frontend.TextureElem(v.Type()))
+			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, types.TypeString(frontend.TextureElem(v.Type()), qualify))
 		case t.IsAggregate() || t.IsHalf():
-			par.kind, par.shown = "Struct", par.typ
+			par.kind, par.shown, par.layout = "Struct", shown(v.Type()), t.Layout()
 		}
 		if par.name == "" || par.name == "_" {
 			par.name = fmt.Sprintf("arg%d", i-1)
@@ -242,7 +255,14 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if len(params) > 0 {
 		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
 		for _, par := range params {
-			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d},\n", par.declared, gpu, par.kind, par.shown, par.size)
+			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, gpu, par.kind, par.shown, par.size)
+			if par.layout != "" && par.layout != par.shown {
+				fmt.Fprintf(b, ", Layout: %q", par.layout)
+			}
+			if par.readOnly {
+				b.WriteString(", ReadOnly: true")
+			}
+			b.WriteString("},\n")
 		}
 		b.WriteString("},\n")
 	}

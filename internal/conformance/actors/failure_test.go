@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -49,6 +50,24 @@ func TestStateOutlivesMessages(t *testing.T) {
 			t.Errorf("asking an actor that has stopped: %v, want a StateError", err)
 		}
 	})
+}
+
+// The simulator says in the handler's words what it finds.
+func TestARaceOnTheStateIsReportedAsSuch(t *testing.T) {
+	rt := open(t, gpu.Sim)
+	ctx := within(t, 10*time.Second)
+	for range 2 { // also of an actor that is not the first of its launch
+		a, err := SpawnCareless(ctx, rt, ring.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Ask(ctx, 1)
+		fault, ok := errors.AsType[*gpu.KernelError](err)
+		const want = "data race in global memory: global load of 4 bytes: the actor's state.Count (the other access: handlers.go:"
+		if !ok || fault.Kind != gpu.DataRace || !strings.HasPrefix(fault.Reason, want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
 }
 
 func TestHandlersThatFailStopTheirActorOnly(t *testing.T) {

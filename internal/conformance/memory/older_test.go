@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -25,19 +25,19 @@ func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 }
 
 func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		a := numbers[float32](2 * 5 * 256)
 		want := make([]float32, 128)
 		each(2, 64, func(th kernel.Thread) { pipeline(th, 5, a, want) })
-		out := devicetest.Upload(t, d, make([]float32, 128))
-		launched(t, olderKernel(t, quernPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
-		check(t, devicetest.Download(t, d, out), want)
+		out := gputest.Upload(t, d, make([]float32, 128))
+		launched(t, olderKernel(t, quernPipeline).Launch(s, line(2, 64), 5, gputest.Upload(t, d, a), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 
 		clear(want)
 		each(2, 64, func(th kernel.Thread) { bulkPipeline(th, 5, a, want) })
-		launched(t, olderKernel(t, quernBulkPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
-		check(t, devicetest.Download(t, d, out), want)
+		launched(t, olderKernel(t, quernBulkPipeline).Launch(s, line(2, 64), 5, gputest.Upload(t, d, a), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 
 		x := numbers[int32](1000)
 		wantSums := make([]int32, 1000)
@@ -46,8 +46,8 @@ func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
 			sum += v
 			wantSums[i] = sum
 		}
-		b := devicetest.Upload(t, d, x)
-		launched(t, olderKernel(t, quernScan).Launch(s, line(16, 64), b, devicetest.Upload(t, d, make([]uint32, 1)), devicetest.Upload(t, d, make([]uint64, 16))))
-		check(t, devicetest.Download(t, d, b), wantSums)
+		b := gputest.Upload(t, d, x)
+		launched(t, olderKernel(t, quernScan).Launch(s, line(16, 64), b, gputest.Upload(t, d, make([]uint32, 1)), gputest.Upload(t, d, make([]uint64, 16))))
+		gputest.Equal(t, gputest.Download(t, d, b), wantSums)
 	})
 }

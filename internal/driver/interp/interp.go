@@ -135,6 +135,7 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	}
 	block, thread := l.First(kernel.Dim3{X: f.Block[0], Y: f.Block[1], Z: f.Block[2]}, kernel.Dim3{X: f.Thread[0], Y: f.Thread[1], Z: f.Thread[2]})
 	return &driver.Fault{
+		Access: accessOf(f, l),
 		ID:     l.ID,
 		Site:   -1,
 		Kind:   kinds[f.Kind],
@@ -145,4 +146,19 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 		Block:  block,
 		Thread: thread,
 	}
+}
+
+// accessOf describes a fault's access to global memory, nil if it is none.
+func accessOf(f *ptxvm.Fault, l *driver.Frame) *driver.Access {
+	g := f.Global
+	if g == nil {
+		return nil
+	}
+	a := &driver.Access{Address: f.Address, Size: g.Size, Write: g.Write, Lo: g.Lo, Hi: g.Hi, Where: g.Where}
+	for i := range l.Args {
+		if arg := &l.Args[i]; arg.Value == nil {
+			a.Slices = append(a.Slices, driver.SliceArg{Param: i, Addr: arg.Addr, Length: arg.Length})
+		}
+	}
+	return a
 }
