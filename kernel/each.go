@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"slices"
 	"strings"
 )
 
@@ -69,7 +68,7 @@ func (e *ThreadError) Unwrap() error {
 // Threads run on coroutines. A coroutine runs the threads that have not started
 // one after another, so that a body without barriers needs a single one; when a
 // thread waits at a barrier its coroutine is parked there, and another takes
-// over the rest.
+// over the rest. Coroutines without a thread are kept for the next block.
 type blockState struct {
 	body    func(Thread)
 	cluster []*blockState // the blocks of its cluster by rank
@@ -80,6 +79,7 @@ type blockState struct {
 	next    Dim3   // the next thread to start
 	started int
 	parked  []*threadState // that waited when they were last run, in order
+	idle    []*threadState // without a thread
 	warps   []*meetings
 
 	variables    []variable
@@ -96,8 +96,8 @@ type threadState struct {
 	at     *meeting // the warp operation that it waits in
 	waits  bool     // rather than having returned
 	reach  reach    // of the barrier that it waits at
-	yield  func(struct{}) bool
-	resume func() (struct{}, bool)
+	yield  func(waits bool) bool
+	resume func() (waits, ok bool)
 	cancel func()
 }
 
@@ -108,12 +108,39 @@ func (b *blockState) begin(index Dim3) {
 	b.next, b.started = Dim3{}, 0
 	b.poisonDynamic()
 	for b.started < b.count {
-		s := &threadState{block: b}
-		s.resume, s.cancel = iter.Pull(s.run)
+		s := b.coroutine()
 		if s.step(); s.waits {
 			b.parked = append(b.parked, s)
+		} else {
+			b.idle = append(b.idle, s)
 		}
 	}
+}
+
+// coroutine returns one without a thread.
+func (b *blockState) coroutine() *threadState {
+	if n := len(b.idle); n > 0 {
+		s := b.idle[n-1]
+		b.idle = b.idle[:n-1]
+		return s
+	}
+	s := &threadState{block: b}
+	s.resume, s.cancel = iter.Pull(s.run)
+	return s
+}
+
+// sort moves the coroutines whose threads have returned from the parked ones to
+// the idle ones.
+func (b *blockState) sort() {
+	waiting := b.parked[:0]
+	for _, s := range b.parked {
+		if s.waits {
+			waiting = append(waiting, s)
+		} else {
+			b.idle = append(b.idle, s)
+		}
+	}
+	b.parked = waiting
 }
 
 // run runs the threads up to where the block has ended, or all of them wait for
@@ -121,7 +148,7 @@ func (b *blockState) begin(index Dim3) {
 func (b *blockState) run() reach {
 	for len(b.parked) > 0 {
 		if b.runWarps() {
-			b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
+			b.sort()
 			continue
 		}
 		if r := b.meeting(); r != ofBlock {
@@ -155,12 +182,16 @@ func (b *blockState) release() {
 	for _, s := range b.parked {
 		s.step()
 	}
-	b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
+	b.sort()
 }
 
-// stop ends the threads that a panic in another one left at a barrier.
+// stop ends the coroutines, and the threads that a panic in another one left at a
+// barrier.
 func (b *blockState) stop() {
 	for _, s := range b.parked {
+		s.cancel()
+	}
+	for _, s := range b.idle {
 		s.cancel()
 	}
 }
@@ -168,8 +199,9 @@ func (b *blockState) stop() {
 // stopped is the panic that ends a thread which waits at a barrier.
 type stopped struct{}
 
-// run runs the threads that have not started, on one coroutine.
-func (s *threadState) run(yield func(struct{}) bool) {
+// run runs the threads that have not started, on one coroutine, of one block
+// after the other.
+func (s *threadState) run(yield func(waits bool) bool) {
 	s.yield = yield
 	defer func() {
 		switch v := recover().(type) {
@@ -180,14 +212,16 @@ func (s *threadState) run(yield func(struct{}) bool) {
 		}
 	}()
 	b := s.block
-	for b.started < b.count {
-		s.thread = b.thread
-		s.thread.ThreadIdx = b.next
-		s.thread.state = s
-		s.shared, s.met = 0, 0
-		b.started++
-		b.next = b.following(b.next)
-		b.body(s.thread)
+	for ok := true; ok; ok = yield(false) {
+		for b.started < b.count {
+			s.thread = b.thread
+			s.thread.ThreadIdx = b.next
+			s.thread.state = s
+			s.shared, s.met = 0, 0
+			b.started++
+			b.next = b.following(b.next)
+			b.body(s.thread)
+		}
 	}
 }
 
@@ -204,9 +238,7 @@ func (b *blockState) following(i Dim3) Dim3 {
 }
 
 // step runs the thread up to where it waits again.
-func (s *threadState) step() { _, s.waits = s.resume() }
-
-func (s *threadState) returned() bool { return !s.waits }
+func (s *threadState) step() { s.waits, _ = s.resume() }
 
 // sync waits at a barrier.
 func (s *threadState) sync(r reach) {
@@ -216,7 +248,7 @@ func (s *threadState) sync(r reach) {
 
 // wait hands over to the other threads.
 func (s *threadState) wait() {
-	if !s.yield(struct{}{}) {
+	if !s.yield(true) {
 		panic(stopped{})
 	}
 }

@@ -38,7 +38,11 @@ func Fail(r *Run, reason string) {
 // called from the function that recovers.
 func newFailure(r *Run, v any) *Failure {
 	f := &Failure{Block: r.BlockIdx, Thread: r.ThreadIdx}
-	f.File, f.Line = panicSite()
+	if e, ok := v.(*kernel.ThreadError); ok { // of a thread that Plain has run
+		f.Block, f.Thread, f.File, f.Line, v = e.Block, e.Thread, e.File, e.Line, e.Value
+	} else {
+		f.File, f.Line = panicSite()
+	}
 	switch v := v.(type) {
 	case runtime.Error:
 		f.describe(v.Error())
