@@ -34,7 +34,7 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		Entry:   k.Variants[0].Entry,
 		Package: "main",
 		Pos:     k.IR.Func.Pos.String(),
-		PTX:     k.PTX(),
+		Code:    &Code{Text: k.PTX()},
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
 		Cluster: Dim3{X: k.IR.Options.Cluster[0], Y: k.IR.Options.Cluster[1], Z: k.IR.Options.Cluster[2]},
