@@ -240,8 +240,7 @@ func report(w io.Writer, err error) {
 		}
 	case errors.As(err, &diags):
 		for _, d := range diags {
-			d.Pos.Filename = relative(d.Pos.Filename)
-			fmt.Fprintln(w, d.Error())
+			fmt.Fprintln(w, d.Relative(relative).Error())
 		}
 	default:
 		fmt.Fprintf(w, "quern: %v\n", err)
