@@ -32,7 +32,7 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 	info := KernelInfo{
 		Name:    k.IR.Name,
 		Entry:   k.Variants[0].Entry,
-		Package: "main",
+		Package: compiledPackage,
 		Pos:     k.IR.Func.Pos.String(),
 		Code:    &Code{Text: k.PTX()},
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
@@ -69,6 +69,9 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 	}
 	return NewKernel(info), nil
 }
+
+// compiledPackage is the package of kernels that are compiled at run time.
+const compiledPackage = "main"
 
 // textureName begins the name of the type of every texture.
 const textureName = "quern.dev/kernel.Texture2D["

@@ -22,6 +22,7 @@ type KernelInfo struct {
 	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
 	Entry   string // of the kernel in its PTX; empty if it is Name
 	Package string // import path
+	Handler string // of an actor, that the kernel was made for; else empty
 	Pos     string // "saxpy.go:14"
 	Params  []Param
 
@@ -100,7 +101,7 @@ const (
 // Site is a check in a kernel that can fail.
 type Site struct {
 	Kind      SiteKind
-	File      string
+	File      string // with the import path of its package if that is another
 	Line, Col int
 	Text      string // the reason of a panic
 }

@@ -45,6 +45,7 @@ type ThreadError struct {
 	Value         any    // what the thread panicked with
 	File          string // where, if known
 	Line          int
+	Function      string // the function there, as package runtime names it
 }
 
 // Error tells what failed, where, and in which thread of which block.
@@ -207,8 +208,8 @@ func (s *threadState) run(yield func(waits bool) bool) {
 		switch v := recover().(type) {
 		case nil, stopped:
 		default:
-			file, line := panicSite()
-			panic(&ThreadError{s.thread.BlockIdx, s.thread.ThreadIdx, v, file, line})
+			file, line, function := panicSite()
+			panic(&ThreadError{s.thread.BlockIdx, s.thread.ThreadIdx, v, file, line, function})
 		}
 	}()
 	b := s.block
@@ -255,21 +256,21 @@ func (s *threadState) wait() {
 
 // panicSite returns the place of the kernel's statement that panicked. It is
 // called from the function that recovers.
-func panicSite() (file string, line int) {
+func panicSite() (file string, line int, function string) {
 	var pcs [16]uintptr
 	return site(pcs[:runtime.Callers(3, pcs[:])])
 }
 
 // site returns the place in the kernel that a stack of calls leads to.
-func site(callers []uintptr) (file string, line int) {
+func site(callers []uintptr) (file string, line int, function string) {
 	frames := runtime.CallersFrames(callers)
 	for {
 		f, more := frames.Next()
 		if !supports(f.Function) {
-			return f.File, f.Line
+			return f.File, f.Line, f.Function
 		}
 		if !more {
-			return "", 0
+			return "", 0, ""
 		}
 	}
 }

@@ -43,10 +43,12 @@ type Fault struct {
 	// fields describe the fault.
 	Site int
 
-	Kind   Kind
-	File   string
-	Line   int
-	Reason string
+	Kind Kind
+	File string // as in PTX; of a kernel in Go a path
+	Line int
+	// Package is the import path of the Go function that failed, empty in PTX.
+	Package string
+	Reason  string
 
 	HasIndex      bool
 	Index, Length int64

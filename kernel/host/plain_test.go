@@ -110,7 +110,7 @@ func TestPlainFailuresAreThoseOfTheFunction(t *testing.T) {
 	if got == nil || !strings.HasSuffix(got.File, "plain_test.go") || got.Line == 0 {
 		t.Fatalf("located at %+v", got)
 	}
-	want := host.Failure{Block: kernel.Dim3{X: 2}, Thread: kernel.Dim3{X: 5}, Reason: "index out of range", HasIndex: true, Index: 133, Length: 133, File: got.File, Line: got.Line}
+	want := host.Failure{Block: kernel.Dim3{X: 2}, Thread: kernel.Dim3{X: 5}, Reason: "index out of range", HasIndex: true, Index: 133, Length: 133, File: got.File, Line: got.Line, Package: "quern.dev/kernel/host_test"}
 	if *got != want {
 		t.Errorf("got  %+v\nwant %+v", *got, want)
 	}

@@ -184,7 +184,7 @@ func Test(t *testing.T) {
 }
 `
 
-const failure = "b.go:25: kernel fails: index 128 out of range [0,128) in block (0,0,0) thread (127,0,0)"
+const failure = "kernels/b.go:25: kernel fails: index 128 out of range [0,128) in block (0,0,0) thread (127,0,0)"
 
 func TestCoverageIsThatOfTheKernelsOwnStatements(t *testing.T) {
 	dir := generated(t, strings.Replace(covered, "FAILURE", failure, 1), 1)

@@ -253,6 +253,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.KernelInfo{\n", infoName(name), gpu, gpu)
 	pos := k.IR.Func.Pos
 	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
+	if a := p.ActorOf(name); a != nil {
+		fmt.Fprintf(b, "Handler: %q,\n", a.Handler)
+	}
 	if entry := k.Variants[0].Entry; entry != name {
 		fmt.Fprintf(b, "Entry: %q,\n", entry)
 	}
