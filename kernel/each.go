@@ -83,6 +83,7 @@ type blockState struct {
 	idle    []*threadState // without a thread
 	warps   []*meetings
 
+	unfilled     bool // shared memory is left as it is before a block
 	variables    []variable
 	dynamic      []uint64
 	dynamicBytes int

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"runtime"
 	"sync"
 
 	"quern.dev/kernel"
@@ -19,14 +20,33 @@ func Plain(r *Run, body func(t kernel.Thread)) {
 		printing.enter(o)
 		defer printing.leave()
 	}
-	blocks := kernel.NewBlocks(r.GridDim, r.BlockDim, r.launch.dynamic, body)
-	defer blocks.Stop()
+	blocks := r.blocks()
+	defer func() {
+		if r.plain == nil { // a block has failed, or was abandoned
+			blocks.Stop()
+		}
+	}()
+	blocks.Begin(r.GridDim, r.BlockDim, r.launch.dynamic, body)
 	if r.member != nil {
 		r.member.join(blocks)
 	}
 	for r.Next() {
 		blocks.Run(r.BlockIdx, r.SyncGrid, r.SyncCluster)
 	}
+	blocks.End()
+	r.plain = blocks
+}
+
+// blocks returns what runs plain blocks: that of an earlier launch, unless it has
+// failed. It is stopped when nothing refers to the Run any more.
+func (r *Run) blocks() *kernel.Blocks {
+	if b := r.plain; b != nil {
+		r.plain = nil
+		return b
+	}
+	b := kernel.NewBlocks()
+	runtime.AddCleanup(r, (*kernel.Blocks).Stop, b)
+	return b
 }
 
 // join notes what runs the member's blocks. Once all members of the team have
