@@ -210,7 +210,9 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 				return again || !p.Owns(f.Kernel, f.Pos)
 			})
 			for _, f := range findings {
-				f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
+				if !strings.Contains(f.Pos.File, "/") { // of the package
+					f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
+				}
 				fmt.Fprintln(stderr, f)
 			}
 			slow += len(findings)

@@ -37,19 +37,13 @@ func version(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "of unknown version"
 	}
-	if info.Main.Path != modulePath { // a tool of another module
-		for _, m := range info.Deps {
-			if m.Path != modulePath {
-				continue
-			}
-			if r := m.Replace; r != nil {
-				return strings.TrimSpace(fmt.Sprintf("%s => %s %s", m.Version, r.Path, r.Version))
-			}
-			return m.Version
-		}
+	if info.Main.Path != modulePath {
 		return "of unknown version"
 	}
 	text := info.Main.Version
+	if r := info.Main.Replace; r != nil { // a tool of a module that has it in a folder
+		text += " => " + r.Path
+	}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
