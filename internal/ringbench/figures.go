@@ -22,8 +22,8 @@ type Figure struct {
 	Met   *bool   `json:"met,omitempty"` // nil if there is no goal
 }
 
-// missed reports whether there is a goal that the figure does not keep.
-func (f Figure) missed() bool { return f.Met != nil && !*f.Met }
+// Missed reports whether there is a goal that the figure does not keep.
+func (f Figure) Missed() bool { return f.Met != nil && !*f.Met }
 
 // Goal is a bound that a figure should keep.
 type Goal struct {
@@ -276,5 +276,5 @@ func checkClose(ctx context.Context, c *Checker) error {
 
 // Met reports whether no goal was missed.
 func (c *Checker) Met() bool {
-	return !slices.ContainsFunc(c.Figures, Figure.missed)
+	return !slices.ContainsFunc(c.Figures, Figure.Missed)
 }
