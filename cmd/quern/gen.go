@@ -213,6 +213,9 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 				if !strings.Contains(f.Pos.File, "/") { // of the package
 					f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
 				}
+				if a := p.ActorOf(f.Kernel); a != nil {
+					f.Kernel, f.Handler = a.Handler, true
+				}
 				fmt.Fprintln(stderr, f)
 			}
 			slow += len(findings)
