@@ -71,9 +71,9 @@ func textInfo(k *compiler.Kernel) KernelInfo {
 	info := KernelInfo{
 		Name:    k.IR.Name,
 		Entry:   k.Variants[0].Entry,
-		Package: "main",
+		Package: compiledPackage,
 		Pos:     k.IR.Func.Pos.String(),
-		PTX:     k.PTX(),
+		Code:    &Code{Text: k.PTX()},
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
 		Cluster: Dim3{X: k.IR.Options.Cluster[0], Y: k.IR.Options.Cluster[1], Z: k.IR.Options.Cluster[2]},
@@ -119,6 +119,9 @@ func textInfo(k *compiler.Kernel) KernelInfo {
 	}
 	return info
 }
+
+// compiledPackage is the package of kernels that are compiled at run time.
+const compiledPackage = "main"
 
 // textureName begins the name of the type of every texture.
 const textureName = "quern.dev/kernel.Texture2D["

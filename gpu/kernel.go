@@ -23,16 +23,13 @@ type KernelInfo struct {
 	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
 	Entry   string // of the kernel in its PTX; empty if it is Name
 	Package string // import path
+	Handler string // of an actor, that the kernel was made for; else empty
 	Pos     string // "saxpy.go:14"
 	Params  []Param
 
-	// PTX is the text of the kernel's modules, each behind a line
-	//
-	//	//quern:module <kernel> <variant> [older]
-	//
-	// with those of other kernels between them. A text without such lines is
-	// one module, of every variant.
-	PTX string
+	// Code is the GPU code of the package. Without it the kernel runs on the CPU
+	// only.
+	Code *Code
 
 	// Variants are the forms of the kernel, fastest first. A launch uses the
 	// first whose limits it meets; the last one has none. No variants means one
@@ -53,8 +50,11 @@ type KernelInfo struct {
 
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
+	// Plain is the kernel's own function, which the CPU runs in its place where
+	// coverage is counted.
+	Plain host.Func
 
-	modules string // name of the modules in PTX, if not Name
+	modules string // name of the modules in Code, if not Name
 }
 
 // Variant is a form of a kernel that is exact for launches which meet its limits.
@@ -111,7 +111,7 @@ const (
 // Site is a check in a kernel that can fail.
 type Site struct {
 	Kind      SiteKind
-	File      string
+	File      string // with the import path of its package if that is another
 	Line, Col int
 	Text      string // the reason of a panic
 }
@@ -308,19 +308,9 @@ func targetOf(ptx string) int {
 	return n
 }
 
-// section returns the text behind the line that names the kernel and a variant.
+// section returns the kernel's module for a variant.
 func (k *KernelInfo) section(variant string) (string, error) {
-	const mark = "//quern:module "
-	if !strings.Contains(k.PTX, mark) {
-		return k.PTX, nil
-	}
-	line := mark + cmp.Or(k.modules, k.Name) + " " + variant + "\n"
-	_, text, ok := strings.Cut("\n"+k.PTX, "\n"+line)
-	if !ok {
-		return "", fmt.Errorf("no PTX for variant %s of kernel %s", variant, k.Name)
-	}
-	text, _, _ = strings.Cut(text, "\n"+mark)
-	return text, nil
+	return k.Code.module(cmp.Or(k.modules, k.Name), variant, k.Name)
 }
 
 // placed returns the bytes of the kernel's shared variables if they are in
@@ -415,7 +405,7 @@ func (r *resident) variant(i int) (*variant, error) {
 		return nil, err
 	}
 	f, err := r.dev.drv.Load(&driver.Kernel{
-		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed(), Prints: len(info.Formats) > 0,
+		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.hostForm(), Placed: info.placed(), Prints: len(info.Formats) > 0,
 		Cooperative: info.Cooperative, Cluster: info.Cluster,
 	})
 	if err != nil {

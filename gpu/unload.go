@@ -92,7 +92,7 @@ func (r *resident) unload() error {
 	delete(d.loaded, r.id)
 	if needed {
 		rest := r.kernel.info
-		rest.PTX, rest.Host = "", nil
+		rest.Code, rest.Host = nil, nil
 		d.loaded[r.id] = &resident{dev: d, kernel: &Kernel{info: rest}, id: r.id, closed: true}
 	}
 	d.mu.Unlock()

@@ -78,7 +78,7 @@ func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
 				if !errors.As(err, &ke) {
 					t.Fatalf("Synchronize returned %v, want a KernelError", err)
 				}
-				if ke.Kernel != c.kernel || ke.File != "faults.go" || ke.Line != lineOf(t, c.line) {
+				if ke.Kernel != c.kernel || ke.File != "quern.dev/internal/conformance/faults.go" || ke.Line != lineOf(t, c.line) {
 					t.Errorf("reported %s at %s:%d, want %s at faults.go:%d", ke.Kernel, ke.File, ke.Line, c.kernel, lineOf(t, c.line))
 				}
 				if ke.Block != dim3(2, 0, 0) || ke.Thread != dim3(6, 0, 0) {

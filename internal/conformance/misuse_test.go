@@ -54,7 +54,7 @@ func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
 			if !errors.As(err, &ke) {
 				t.Fatalf("got %v, want a KernelError", err)
 			}
-			if ke.Kind != c.kind || ke.File != "misuse.go" || ke.Line < 1 || !strings.Contains(lines[ke.Line-1], c.line) {
+			if ke.Kind != c.kind || ke.File != "quern.dev/internal/conformance/misuse.go" || ke.Line < 1 || !strings.Contains(lines[ke.Line-1], c.line) {
 				t.Errorf("got %v at %s:%d (%q), want %v at a line with %q", ke.Kind, ke.File, ke.Line, lines[max(ke.Line-1, 0)], c.kind, c.line)
 			}
 			if err := s.Synchronize(context.Background()); err != nil {

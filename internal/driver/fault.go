@@ -44,10 +44,12 @@ type Fault struct {
 	// fields describe the fault.
 	Site int
 
-	Kind   Kind
-	File   string
-	Line   int
-	Reason string
+	Kind Kind
+	File string // as in PTX; of a kernel in Go a path
+	Line int
+	// Package is the import path of the Go function that failed, empty in PTX.
+	Package string
+	Reason  string
 
 	// Cause is why the launch was given up. Such a fault is not kept for the next
 	// wait: the call that launched returns it.
@@ -64,6 +66,7 @@ func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
 
 // Unwrap returns the cause of a launch that was given up.
 func (f *Fault) Unwrap() error { return f.Cause }
+
 // Access is an access to global memory, with what is needed to say which argument of
 // the launch it was to.
 type Access struct {

@@ -65,6 +65,7 @@ type Fault struct {
 
 // Unwrap returns the cause of a launch that was given up.
 func (f *Fault) Unwrap() error { return f.Cause }
+
 // GlobalAccess is where an access is in global memory.
 type GlobalAccess struct {
 	Size  int  // of the access, bytes

@@ -2,7 +2,6 @@ package gohost
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func (t *text) String() string {
 		if l.label != nil && !l.label.used {
 			continue
 		}
-		if name := filepath.Base(l.pos.File); l.pos.Line != 0 {
+		if name := l.pos.File; l.pos.Line != 0 {
 			if (name != file || l.pos.Line != next) && (l.exact || name != file || l.pos.Line != last) {
 				file, next = name, l.pos.Line
 				fmt.Fprintf(&b, "//line %s:%d\n", file, next)

@@ -87,7 +87,7 @@ func TestHandlersThatFailStopTheirActorOnly(t *testing.T) {
 			_, err = a.Ask(ctx, Sample{Kind: kind})
 			var handler *ring.HandlerError
 			var kernel *gpu.KernelError
-			if !errors.As(err, &handler) || handler.Ticket != 1 || !errors.As(err, &kernel) || kernel.File != "handlers.go" {
+			if !errors.As(err, &handler) || handler.Ticket != 1 || !errors.As(err, &kernel) || kernel.File != "quern.dev/internal/conformance/actors/handlers.go" {
 				t.Fatalf("kind %d: %v, want a HandlerError with a KernelError", kind, err)
 			}
 			if s := a.State(); s != ring.Failed {

@@ -13,7 +13,7 @@ import (
 // of its usual one, in its wide form.
 func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	t.Helper()
-	_, text, ok := strings.Cut(quernPTX, "//quern:module "+k.Name()+" wide older\n")
+	_, text, ok := strings.Cut(quern_gen_ptx, "//quern:module "+k.Name()+" wide older\n")
 	if !ok {
 		t.Fatalf("there is no module of %s for older devices", k.Name())
 	}
@@ -21,7 +21,7 @@ func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	if !strings.Contains(text, ".target sm_50\n") && !strings.Contains(text, ".target sm_60\n") {
 		t.Fatalf("the module of %s for older devices is not for them:\n%s", k.Name(), text)
 	}
-	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), PTX: text})
+	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), Code: &gpu.Code{Text: text}})
 }
 
 func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
