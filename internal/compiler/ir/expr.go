@@ -33,7 +33,7 @@ type Unary struct {
 // Binary applies an arithmetic, comparison or short-circuit operator. The
 // operands have the same type, except that a shift count may be of any integer
 // type. Integer arithmetic wraps; shifts by more than the width give what Go
-// gives.
+// gives. Passes order pointers too, by their addresses.
 type Binary struct {
 	Op   BinaryOp
 	X, Y Expr
