@@ -25,6 +25,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	stride(k.Func)
 	_ = hoist(k) // finds no fault in a kernel
 	deadStores(k.Func)
+	conversions(k.Func)
 	return k
 }
 
