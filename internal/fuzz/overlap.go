@@ -100,7 +100,7 @@ func (f *frame) overlap() {
 			if w.base != "" {
 				at = w.base + " + " + k
 			}
-			f.line("for %s, e := range *%s {\n%s[%s] = e\n}", k, f.part(w, m), w.v.name, at)
+			f.line("for %s, moved := range *%s {\n%s[%s] = moved\n}", k, f.part(w, m), w.v.name, at)
 		case n == 6 && !strings.Contains(elem.text, "."):
 			*f.fresh++
 			v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: arrayOf(m, elem)}
@@ -120,7 +120,7 @@ func (f *frame) large() {
 	}
 	v := &variable{name: f.name(), t: arrayOf(66+f.g.IntN(6), f.g.basic())}
 	f.line("var %s %s", v.name, v.t.text)
-	f.line("for k := range %s {\n%s[k] = %s\n}", v.name, v.name, f.convert("k", tInt, v.t.elem))
+	f.line("for at := range %s {\n%s[at] = %s\n}", v.name, v.name, f.convert("at", tInt, v.t.elem))
 	*f.cost += 2 * v.t.n
 	f.add(v)
 	f.overlap()
