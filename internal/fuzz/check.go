@@ -75,9 +75,6 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 				where := strings.Join(strings.Fields(d.Name+" "+form.name+" "+v.name), " ")
 				out, err := d.run(c, k, &v)
 				if err != nil {
-					if len(ref.faults) > 0 && ref.barriers {
-						continue // the others read what a thread that stopped has not written
-					}
 					return ref, fail(where, "%v", err)
 				}
 				if out == nil {

@@ -49,6 +49,7 @@ func (v variant) passes() []pass {
 		{"forward", func(k *ir.Kernel) error { forward(k.Func); return nil }},
 		{"strength", strength},
 		{"fuse", fuse},
+		{"conversions", func(k *ir.Kernel) error { conversions(k.Func); return nil }},
 		{"batch", batch},
 		{"gather", gather},
 		{"async sources", func(k *ir.Kernel) error { asyncSources(k, v); return nil }},
@@ -96,6 +97,8 @@ var order = [...][2]string{
 	{"ranges", "forward"},
 	// Strength reduction may leave a multiplication that fuses.
 	{"strength", "fuse"},
+	// What is converted is more than a variable.
+	{"forward", "conversions"},
 	// Conditions are what they will be.
 	{"late fold", "hoist"},
 	// Intervals are of scalars, and bounds are variables.
