@@ -97,7 +97,7 @@ func TestWhatHasABufferIsNoArgument(t *testing.T) {
 	defer closeAll(t, d)
 	k := NewKernel(saxpyInfo)
 	for _, arg := range []any{&rows{}, rows{}, (*rows)(nil)} {
-		err := k.Launch(d.DefaultStream(), Linear(1), 1, float32(2), arg, arg)
+		err := k.Launch(d.DefaultStream(), Linear(1), float32(2), 1, arg, arg)
 		if err == nil || !strings.Contains(err.Error(), "rows, want *gpu.Buffer[float32]") {
 			t.Errorf("%T: %v", arg, err)
 		}
