@@ -23,6 +23,7 @@ const (
 	FreeMemory   Operation = "free"        // of the device, or the host's that it reaches
 	LoadModule   Operation = "load module" // or what a kernel needs to be launched
 	UnloadModule Operation = "unload module"
+	NewStreams   Operation = "new streams"
 	MapPeer      Operation = "map peer" // memory of another device or process, or its end
 	CloseDevice  Operation = "close device"
 )

@@ -11,7 +11,8 @@ import (
 // runs there waits for those of all of them.
 type common struct {
 	driver.Residents
-	local local
+	local   local
+	streams spareStreams
 
 	devices int // that are open; guarded by commons.mu
 }
@@ -41,11 +42,14 @@ func (c *commons) join(k commonKey) *common {
 	return c.of[k]
 }
 
-// leave counts one less.
-func (c *commons) leave(k commonKey) {
+// leave counts one less, and reports whether that was the last.
+func (c *commons) leave(k commonKey) (last bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.of[k].devices--; c.of[k].devices == 0 {
+	c.of[k].devices--
+	last = c.of[k].devices == 0
+	if last {
 		delete(c.of, k)
 	}
+	return last
 }

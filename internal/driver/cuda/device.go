@@ -233,7 +233,9 @@ func (d *device) Close() error {
 	if d.condition != nil {
 		errs = append(errs, d.condition.Close())
 	}
-	inCommon.leave(commonKey{d.api.lib, d.context})
+	if inCommon.leave(commonKey{d.api.lib, d.context}) {
+		errs = append(errs, d.closeStreams())
+	}
 	errs = append(errs, d.api.call(cuDevicePrimaryCtxRelease, uintptr(d.handle)))
 	return errors.Join(errs...)
 }

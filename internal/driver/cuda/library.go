@@ -2,7 +2,6 @@ package cuda
 
 import (
 	"fmt"
-	"os"
 	"sync"
 	"unsafe"
 
@@ -194,28 +193,10 @@ func newAPI(lib Library) (*api, int, error) {
 	if missing != "" {
 		return nil, 0, fmt.Errorf("the NVIDIA driver library has no function %s", missing)
 	}
-	if err := connect(); err != nil {
-		return nil, 0, err
-	}
 	if err := a.call(cuInit, 0); err != nil {
 		return nil, 0, explainInit(err)
 	}
 	return a, int(version), nil
-}
-
-// connectionsVariable is the environment variable that tells the driver, before it is
-// initialised, through how many queues it hands work to a GPU: 8 if it is not set, and
-// 32 at most.
-const connectionsVariable = "CUDA_DEVICE_MAX_CONNECTIONS"
-
-// connect asks the driver for as many queues as there can be, unless the user has said
-// how many: launches that stay resident each keep one, and where more of them were
-// there than queues, a launch waited until one of them left.
-func connect() error {
-	if os.Getenv(connectionsVariable) != "" {
-		return nil
-	}
-	return os.Setenv(connectionsVariable, "32")
 }
 
 // versionText writes a version such as 12040 as 12.4.

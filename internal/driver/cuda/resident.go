@@ -103,8 +103,9 @@ func (d *device) needLocal(size int) error {
 }
 
 // AddResident makes room for the local memory of kernels that have not been
-// launched yet, too.
+// launched yet, and for streams, too.
 func (d *device) AddResident(r driver.Resident) {
+	_ = d.spareSome() // if there are none, NewPriorityStream says why
 	d.mu.Lock()
 	d.residents = append(d.residents, r)
 	d.mu.Unlock()

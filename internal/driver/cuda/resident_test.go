@@ -165,14 +165,14 @@ func TestDriverCallsBesideAKernelThatStays(t *testing.T) {
 	}
 }
 
-// What the driver does with libraries the double does, too.
-func TestLibrariesOfTheDoubleBesideAKernelThatStays(t *testing.T) {
+// What the driver does with libraries and streams the double does, too.
+func TestTheDoubleBesideAKernelThatStays(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Blocks = 8
 	t.Cleanup(Substitute(lib))
 	x := newBeside(t)
 	for _, p := range x.probes() {
-		if strings.Contains(p.name, "ibrary") && !x.ask(t, p, 500*time.Millisecond) && p.waits {
+		if (strings.Contains(p.name, "ibrary") || strings.Contains(p.name, "more than")) && !x.ask(t, p, 500*time.Millisecond) && p.waits {
 			t.Errorf("%s does not wait for a kernel that stays", p.name)
 		}
 	}
@@ -182,6 +182,8 @@ func TestLibrariesOfTheDoubleBesideAKernelThatStays(t *testing.T) {
 func (x *beside) probes() []probe {
 	d := x.dev
 	var h, h2, module, library uintptr
+	var many []uintptr
+	more := 0
 	var mem driver.Memory
 	var host unsafe.Pointer
 	var mark driver.Event
@@ -287,6 +289,33 @@ func (x *beside) probes() []probe {
 		{name: "memset", call: func() error { return errors.Join(x.stream.Fill(x.memory, []byte{7}, 1<<16), sync()) }},
 		{name: "cuMemGetInfo", call: func() error { _, _, err := d.Memory(); return err }},
 		{name: "cuStreamCreate", call: newStream, after: closeStream},
+		{name: "cuStreamCreate of more than there is room for", waits: true, call: func() (err error) {
+			more += 100
+			for range more {
+				many = append(many, 0)
+				err = errors.Join(err, d.call(cuStreamCreate, uintptr(unsafe.Pointer(&many[len(many)-1])), streamNonBlocking))
+			}
+			return err
+		}, after: func() (err error) {
+			for _, handle := range many {
+				err = errors.Join(err, d.handles(cuStreamDestroy, handle))
+			}
+			many = nil
+			return err
+		}},
+		{name: "cuEventCreate of 5000", call: func() (err error) {
+			for range 5000 {
+				many = append(many, 0)
+				err = errors.Join(err, d.call(cuEventCreate, uintptr(unsafe.Pointer(&many[len(many)-1])), 0))
+			}
+			return err
+		}, after: func() (err error) {
+			for _, handle := range many {
+				err = errors.Join(err, d.handles(cuEventDestroy, handle))
+			}
+			many = nil
+			return err
+		}},
 		{name: "cuStreamDestroy", before: newStream, call: closeStream},
 		{name: "cuStreamDestroy with work", before: both(newStream, compiled(0), loadCode, function), after: unload, call: func() error {
 			return errors.Join(x.launch(h, other.(*stream).handle, x.memory.Addr), d.handles(cuStreamDestroy, other.(*stream).handle))
@@ -467,4 +496,53 @@ func TestOtherProcess(t *testing.T) {
 	if err := g.dev.Free(m); err != nil {
 		t.Fatal(err)
 	}
+}
+
+// yielding is a resident that has its kernel leave.
+type yielding struct {
+	*beside
+	quiesced int
+}
+
+func (y *yielding) Quiesce(driver.Operation) error {
+	y.quiesced++
+	return y.leave()
+}
+
+func (y *yielding) Resume() error { return y.stay() }
+
+// Beside a resident any number of streams can be made, and few of them make it yield.
+func TestStreamsBesideAResident(t *testing.T) {
+	lib := fakecuda.New(1)
+	lib.Blocks = 8
+	t.Cleanup(Substitute(lib))
+	x := newBeside(t)
+	y := &yielding{beside: x}
+	x.dev.AddResident(y)
+	if err := x.stay(); err != nil {
+		t.Fatal(err)
+	}
+	least, greatest := x.dev.Priorities()
+	for round := range 3 {
+		var list []driver.Stream
+		for i := range 100 {
+			s, err := x.dev.NewPriorityStream(least + i%(greatest-least+1)*(i%2))
+			if err != nil {
+				t.Fatal(err)
+			}
+			list = append(list, s)
+		}
+		for _, s := range list {
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if most := 12; y.quiesced > most*(round+1) {
+			t.Errorf("after %d rounds the resident has made way %d times", round+1, y.quiesced)
+		}
+	}
+	if err := x.leave(); err != nil {
+		t.Fatal(err)
+	}
+	x.dev.RemoveResident(y)
 }

@@ -17,12 +17,13 @@ const streamNonBlocking = 1
 
 // stream is a CUDA stream.
 type stream struct {
-	dev    *device
-	handle uintptr // CUstream
-	slot   faultSlot
-	waits  sync.WaitGroup // goroutines of cancelled waits
-	output output
-	peer   peerMark
+	dev      *device
+	handle   uintptr // CUstream
+	priority int
+	slot     faultSlot
+	waits    sync.WaitGroup // goroutines of cancelled waits
+	output   output
+	peer     peerMark
 
 	replays replays
 	calls   calls
@@ -113,7 +114,7 @@ func (s *stream) Close() error {
 	s.closeReplays()
 	err := errors.Join(s.closeOutput(), s.closePeer(), s.calls.close(s.dev))
 	s.dev.putSlot(s.slot)
-	return errors.Join(err, s.dev.handles(cuStreamDestroy, s.handle))
+	return errors.Join(err, s.dev.putHandle(s.priority, s.handle))
 }
 
 // event is a CUDA event with a time.

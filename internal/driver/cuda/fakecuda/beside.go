@@ -18,6 +18,8 @@ type works struct {
 	last  map[uintptr]*running // by handle of the stream
 	marks map[uintptr]*running // by handle of the event
 
+	streams, room int // that exist, and that there is room for
+
 	killed context.Context
 	kill   context.CancelFunc
 }
@@ -50,6 +52,9 @@ func (w *running) wait() int {
 	return w.code
 }
 
+// streamRoom is how many streams there is more room for once there was too little.
+const streamRoom = 32
+
 // waitsForAll are the functions that wait until no kernel runs, cuKernelGetFunction
 // for the first kernel of a library only.
 var waitsForAll = map[string]bool{
@@ -65,6 +70,22 @@ func (l *Library) beside(name string, a []uintptr) (code int, done bool) {
 	switch name {
 	case "cuLaunchKernel", "cuLaunchCooperativeKernel":
 		return l.begin(a), true
+	case "cuStreamCreate", "cuStreamCreateWithPriority":
+		w.mu.Lock()
+		w.streams++
+		full := w.streams > w.room
+		if full {
+			w.room += streamRoom
+		}
+		w.mu.Unlock()
+		if full {
+			w.idle()
+		}
+		return Success, false
+	case "cuStreamDestroy_v2":
+		w.mu.Lock()
+		w.streams--
+		w.mu.Unlock()
 	case "cuStreamQuery":
 		return NotReady, !w.of(a[0]).ended()
 	case "cuEventQuery":
