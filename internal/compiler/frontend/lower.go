@@ -162,7 +162,7 @@ func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 			continue
 		}
 		var wrong []wrongOption
-		o, wrong = kernelOptions(dir.args, dir.verb)
+		o, wrong = l.constantsOf(fd).options(dir.args, dir.verb)
 		for _, w := range wrong {
 			bad(w.pos, "%s", w.msg)
 		}

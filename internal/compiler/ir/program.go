@@ -107,9 +107,21 @@ type Local struct {
 	Pos    Pos
 	Hidden bool // not a variable of the source: no message names it
 
+	// Path is what the source calls the part of a variable that this one is, such
+	// as p.X or sums[2]; "" for a whole variable.
+	Path string
+
 	// Uniform says which threads are known to read the same value, whatever its
 	// assignments look like.
 	Uniform Group
+}
+
+// Shown is what the source calls the variable.
+func (v *Local) Shown() string {
+	if v.Path != "" {
+		return v.Path
+	}
+	return v.Name
 }
 
 // Group is threads of one block.
