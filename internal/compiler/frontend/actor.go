@@ -68,7 +68,7 @@ func (p *Package) ActorOf(kernel string) *Actor {
 // Owns reports whether what a kernel does at a position is written in the package:
 // not in a function of another one, nor in the loop around an actor's handler.
 func (p *Package) Owns(at ir.Pos) bool {
-	return slices.ContainsFunc(p.Files, func(f *ast.File) bool {
+	return at.File != GeneratedFile && slices.ContainsFunc(p.Files, func(f *ast.File) bool {
 		return filepath.Base(p.world.Fset.Position(f.Package).Filename) == at.File
 	})
 }

@@ -33,6 +33,17 @@ func (p *Package) Find(at ir.Pos, match func(n ast.Node) bool) ast.Node {
 	return found
 }
 
+// Declared returns where the source declares a kernel, or the handler of the actor
+// that it runs.
+func (p *Package) Declared(k *ir.Kernel) ir.Pos {
+	a := p.ActorOf(k.Name)
+	if a == nil {
+		return k.Func.Pos
+	}
+	at := p.Position(a.pos)
+	return ir.Pos{File: filepath.Base(at.Filename), Line: at.Line, Col: at.Column}
+}
+
 // Assigned returns the name of the variable to which the source assigns, or which
 // it declares with, the expression that begins at a place; "" if there is none.
 func (p *Package) Assigned(at ir.Pos) string {

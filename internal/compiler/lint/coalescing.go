@@ -68,17 +68,23 @@ func (c *checker) wasted(g group, touched, needed int) {
 // divided reports elements that are moved in accesses of which each touches many
 // sectors, although all together use what they touch.
 func (c *checker) divided(g group) {
+	g = g.once()
 	worst, most, best, lost := -1, 0, 0, 0
+	total, farLines := 0, false // sectors of all accesses, and whether one is spread over many lines
+	distinct, _ := g.touch(g, sector)
 	for i, a := range g {
 		touched, needed := g.touch(group{a}, sector)
 		lines, fewest := g.touch(group{a}, line)
-		slow := touched > manySectors*needed || touched == manySectors*needed && a.inAggregate() || touched >= 2*needed && lines >= manyLines*fewest
+		far := touched >= 2*needed && lines >= manyLines*fewest
+		slow := far || touched > manySectors*needed || touched == manySectors*needed && a.inAggregate()
+		total += touched
+		farLines = farLines || far
 		if slow && (worst < 0 || touched*best > most*needed) {
 			worst, most, best = i, touched, needed
 		}
 		lost += a.weight * (touched - needed)
 	}
-	if worst < 0 || sectorCost*lost < c.work {
+	if worst < 0 || sectorCost*lost < c.work || !farLines && total < 3*distinct {
 		return
 	}
 	a := g[worst]
@@ -94,8 +100,9 @@ func (c *checker) divided(g group) {
 // bytes.
 func (c *checker) wholeElements(g group, bytes int64) string {
 	a, elem := g[0], g[0].elem()
+	actor := c.source.ActorOf(c.kernel.Name) != nil // its slices are not in the source
 	if elem == nil || !elem.IsAggregate() || a.distance() != elem.Size() {
-		if elem != nil && !c.isParameter(a.place) && len(g.bytes()) == int(a.distance()) {
+		if elem != nil && !actor && !c.isParameter(a.place) && len(g.bytes()) == int(a.distance()) {
 			return fmt.Sprintf("index %s itself: elements of a part of it are moved one by one", c.name(a.object))
 		}
 		return neighbours
@@ -114,6 +121,8 @@ func (c *checker) wholeElements(g group, bytes int64) string {
 		return fmt.Sprintf("pad %s from %d to %d bytes and copy elements as a whole, which moves up to 16 bytes an access, or %s", c.typeName(elem), size, padded, apart)
 	case bytes >= whole:
 		return apart + ", or copy elements to shared memory with neighbouring threads side by side"
+	case actor:
+		return neighbours
 	case !c.isParameter(a.place):
 		return fmt.Sprintf("index %s itself: elements of a part of it are moved number by number", c.name(a.object))
 	}
@@ -185,6 +194,25 @@ func groups(list []access) []group {
 			out = append(out, group{a})
 		} else {
 			out[i] = append(out[i], a)
+		}
+	}
+	return out
+}
+
+// once is the group with each access of the source once, however often the body of
+// its loop is repeated.
+func (g group) once() group {
+	type written struct {
+		pos       ir.Pos
+		at, bytes int64
+		store     bool
+	}
+	seen := map[written]bool{}
+	var out group
+	for _, a := range g {
+		if w := (written{a.pos, a.at.lane[0], a.bytes, a.store}); !seen[w] {
+			seen[w] = true
+			out = append(out, a)
 		}
 	}
 	return out

@@ -19,7 +19,7 @@ func (c *checker) divergence(w *walker) {
 		case b.known && scattered(b.taken) && max(then, other) >= heavy:
 			c.report(b.s.Pos, "divergence", "let the threads that have work be neighbours: "+hint,
 				"every other thread or so does the work of the branch, while its neighbours wait")
-		case !b.known && min(then, other) >= heavy && !w.boundary(b.cond) && !w.same(b.cond):
+		case !b.known && min(then, other) >= heavy && bits.OnesCount32(b.taken) >= fewLanes && !w.boundary(b.cond) && !w.same(b.cond):
 			c.report(b.s.Pos, "divergence", hint,
 				"threads of a warp that go different ways here wait for each other, and both ways are long")
 		}

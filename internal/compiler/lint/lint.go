@@ -78,7 +78,7 @@ func (c *checker) bounds(k *ir.Kernel) {
 	if k.Options.Block[0] > 0 || len(k.Shared) == 0 {
 		return
 	}
-	at, found := k.Func.Pos, false
+	at, found := c.source.Declared(k), false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		i, ok := p.(*ir.IndexPlace)
 		if !ok || found {

@@ -5,6 +5,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -52,7 +53,16 @@ func check(p *frontend.Package, k *ir.Kernel) ([]lint.Finding, error) {
 	return lint.Check(p, compiled)
 }
 
+// withoutAssembler hides the assembler that the machine has: findings about
+// registers are then the estimates.
+func withoutAssembler(t *testing.T) {
+	find := ptxas.Find
+	ptxas.Find = func() (string, error) { return "", ptxas.ErrNotFound }
+	t.Cleanup(func() { ptxas.Find = find })
+}
+
 func TestSlowKernelsAreFound(t *testing.T) {
+	withoutAssembler(t)
 	const golden = "testdata/slow.golden"
 	got := findings(t, "testdata/slow.go")
 	if *update {
@@ -76,6 +86,7 @@ func TestFastKernelsAreLeftAlone(t *testing.T) {
 }
 
 func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
+	withoutAssembler(t)
 	packages, err := frontend.Load(context.Background(), "../../..", "./examples/photo", "./examples/saxpy", "./bench/...")
 	if err != nil {
 		t.Fatal(err)
@@ -124,23 +135,72 @@ func much(t kernel.Thread, x []float32) {
 }
 `
 
-func TestSpillsAreFoundWhereThereIsAnAssembler(t *testing.T) {
-	if _, err := ptxas.Find(); err != nil {
-		t.Skip(err)
+// What takes two registers each where int does not fit 32 bits.
+const spillingWide = `package p
+
+import "quern.dev/kernel"
+
+//quern:kernel block=256 maxregs=48
+func offsets(t kernel.Thread, n int, x, out []float32) {
+	i := t.Global()
+	if i >= n {
+		return
 	}
-	p, err := frontend.Text("p.go", spilling)
-	if err != nil {
-		t.Fatal(err)
+	var at [18]int
+	for k := range 18 {
+		at[k] = (i*(2*k+1) + k*n) % len(x)
 	}
-	prog, err := p.Lower()
-	if err != nil {
-		t.Fatal(err)
+	sum := float32(0)
+	for r := range n {
+		for k := range 18 {
+			sum += x[at[k]]
+			at[k] = at[(k+5)%18] + r
+			if at[k] >= len(x) {
+				at[k] -= len(x)
+			}
+		}
 	}
-	list, err := check(p, prog.Kernels[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) != 1 || list[0].Rule != "spills" || !strings.Contains(list[0].Text, "24 registers are not enough") {
-		t.Errorf("have %v", list)
+	out[i] = sum
+}
+`
+
+func TestSpillsAreFound(t *testing.T) {
+	for _, test := range []struct{ name, text, counted, plain, estimated string }{
+		{"of all variants", spilling, "24 registers are not enough: each thread writes", "maxregs=24", "words are live at once, and a thread has 24 registers"},
+		{"of the wide variant", spillingWide, "in launches whose indices do not fit 32 bits, 48 registers are not enough", "maxregs=32", "in launches whose indices do not fit 32 bits, "},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spills := func(text, want string) {
+				t.Helper()
+				p, err := frontend.Text("p.go", text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				prog, err := p.Lower()
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, err := check(p, prog.Kernels[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range list {
+					if f.Rule == "spills" && strings.Contains(f.Text, want) {
+						return
+					}
+				}
+				t.Errorf("want a finding with %q; have %v", want, list)
+			}
+			t.Run("counted", func(t *testing.T) {
+				if _, err := ptxas.Find(); err != nil {
+					t.Skip(err)
+				}
+				spills(test.text, test.counted)
+			})
+			t.Run("estimated", func(t *testing.T) {
+				withoutAssembler(t)
+				spills(regexp.MustCompile(`maxregs=\d+`).ReplaceAllString(test.text, test.plain), test.estimated)
+			})
+		})
 	}
 }

@@ -78,7 +78,7 @@ func (c *checker) spills(k *ir.Kernel, where string, info ptxas.Info) {
 	case c.mostRegisters() < maxRegisters:
 		advice = "declare a smaller block= or fewer minblocks=, or " + advice
 	}
-	c.report(k.Func.Pos, "spills", advice, "%s%d registers are not enough: each thread writes %d bytes to memory and reads %d again%s", where, info.Registers, info.SpillStores, info.SpillLoads, counted)
+	c.report(c.source.Declared(k), "spills", advice, "%s%d registers are not enough: each thread writes %d bytes to memory and reads %d again%s", where, info.Registers, info.SpillStores, info.SpillLoads, counted)
 }
 
 // mostRegisters is how many a thread can have.
@@ -93,17 +93,19 @@ func (c *checker) mostRegisters() int {
 	return maxRegisters
 }
 
-// guess reports what is plain without ptxas: more live values than there are
-// registers, and arrays that are too large to choose from by comparisons.
+// guess reports what is plain without ptxas: many more live values than there are
+// registers, and arrays that are too large to choose from by comparisons. ptxas
+// computes again what is cheap: it needs no memory for actors with 1.3 times as many
+// live words as registers.
 func (c *checker) guess(final, wide *ir.Kernel) {
 	most := c.mostRegisters()
 	for _, k := range [...]*ir.Kernel{final, wide} {
-		if n := opt.LiveWords(k); n > most {
+		if n := opt.LiveWords(k); 2*n > 3*most {
 			where, advice := "", fewerValues
 			if k != final {
 				where, advice = "in launches whose indices do not fit 32 bits, ", "cover the data in several launches, or compute indices in int32"
 			}
-			c.report(k.Func.Pos, "spills", advice, "%s%d words are live at once, and a thread has %d registers: the others are written to memory and read again%s", where, n, most, estimated)
+			c.report(c.source.Declared(k), "spills", advice, "%s%d words are live at once, and a thread has %d registers: the others are written to memory and read again%s", where, n, most, estimated)
 			break
 		}
 	}
@@ -155,7 +157,7 @@ func (c *checker) variable(k *ir.Kernel, v *ir.Local, indexed bool, source strin
 	pos, name := v.Pos, v.Shown()
 	advice := "index it by constants (loops with constant bounds are unrolled), or keep it in shared memory"
 	if pos.Line == 0 {
-		pos = k.Func.Pos
+		pos = c.source.Declared(k)
 	}
 	if v.Hidden {
 		name = "a value"

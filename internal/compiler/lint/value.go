@@ -73,6 +73,11 @@ func (w *walker) load(p ir.Place) value {
 		if x, ok := w.env[v.Var]; ok {
 			return x
 		}
+		if v.Var.Uniform != ir.OfNone {
+			x := same("", unaligned).called(v.Var)
+			x.block = true
+			return x
+		}
 		return unknown()
 	}
 	v := opaque(w.place(p, false))
