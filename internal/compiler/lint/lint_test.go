@@ -5,7 +5,6 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
@@ -165,9 +164,9 @@ func offsets(t kernel.Thread, n int, x, out []float32) {
 `
 
 func TestSpillsAreFound(t *testing.T) {
-	for _, test := range []struct{ name, text, counted, plain, estimated string }{
-		{"of all variants", spilling, "24 registers are not enough: each thread writes", "maxregs=24", "words are live at once, and a thread has 24 registers"},
-		{"of the wide variant", spillingWide, "in launches whose indices do not fit 32 bits, 48 registers are not enough", "maxregs=32", "in launches whose indices do not fit 32 bits, "},
+	for _, test := range []struct{ name, text, counted, estimated string }{
+		{"of all variants", spilling, "24 registers are not enough: each thread writes", "words are live at once, and a thread has 24 registers"},
+		{"of the wide variant", spillingWide, "in launches whose indices do not fit 32 bits, 48 registers are not enough", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			spills := func(text, want string) {
@@ -197,9 +196,12 @@ func TestSpillsAreFound(t *testing.T) {
 				}
 				spills(test.text, test.counted)
 			})
+			if test.estimated == "" {
+				return
+			}
 			t.Run("estimated", func(t *testing.T) {
 				withoutAssembler(t)
-				spills(regexp.MustCompile(`maxregs=\d+`).ReplaceAllString(test.text, test.plain), test.estimated)
+				spills(test.text, test.estimated)
 			})
 		})
 	}

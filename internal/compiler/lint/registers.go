@@ -32,7 +32,7 @@ const (
 // ptxas keeps many an array in registers of which one would not expect it.
 func (c *checker) registers(variants []compiler.Variant, final, wide *ir.Kernel) {
 	if _, err := ptxas.Find(); err != nil {
-		c.guess(final, wide)
+		c.guess(final)
 		return
 	}
 	info, ok := assemble(variants[0])
@@ -97,17 +97,10 @@ func (c *checker) mostRegisters() int {
 // registers, and arrays that are too large to choose from by comparisons. ptxas
 // computes again what is cheap: it needs no memory for actors with 1.3 times as many
 // live words as registers.
-func (c *checker) guess(final, wide *ir.Kernel) {
+func (c *checker) guess(final *ir.Kernel) {
 	most := c.mostRegisters()
-	for _, k := range [...]*ir.Kernel{final, wide} {
-		if n := opt.LiveWords(k); 2*n > 3*most {
-			where, advice := "", fewerValues
-			if k != final {
-				where, advice = "in launches whose indices do not fit 32 bits, ", "cover the data in several launches, or compute indices in int32"
-			}
-			c.report(c.source.Declared(k), "spills", advice, "%s%d words are live at once, and a thread has %d registers: the others are written to memory and read again%s", where, n, most, estimated)
-			break
-		}
+	if n := opt.LiveWords(final); 2*n > 3*most {
+		c.report(c.source.Declared(final), "spills", fewerValues, "%d words are live at once, and a thread has %d registers: the others are written to memory and read again%s", n, most, estimated)
 	}
 	const large = 64 // bytes
 	c.inMemory(final, large, estimated)
