@@ -50,6 +50,13 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	return m, nil
 }
 
+// has reports whether a pool is the one of memory beside residents.
+func (b *beside) has(p *Pool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p == b.pool
+}
+
 // open returns the pool and its stream, which are closed with the device.
 func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	b.mu.Lock()

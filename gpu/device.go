@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -41,8 +42,9 @@ type Device struct {
 
 	managed managedTotal
 
-	kernels sync.Map    // *Kernel -> *resident
-	loaded  []*resident // by ID, guarded by mu
+	kernels    sync.Map             // *Kernel -> *resident
+	loaded     map[uint32]*resident // by ID, guarded by mu
+	lastLoaded uint32               // the ID that was given last
 }
 
 // Attributes are the limits and properties of a device.
@@ -71,6 +73,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		drv:     drv,
 		output:  newOutput(c.Output),
 		events:  make(map[*Event]struct{}),
+		loaded:  make(map[uint32]*resident),
 		memory:  make(map[*memory]struct{}),
 	}
 	d.launchTimeout = c.LaunchTimeout
@@ -213,7 +216,7 @@ func (d *Device) Close() error {
 	}
 	errs = append(errs, d.closeGraphs())
 	d.mu.Lock()
-	events, memories, loaded, pools := d.events, d.memory, d.loaded, slices.Clone(d.pools)
+	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
 	d.events, d.memory = nil, nil
 	d.mu.Unlock()
 	for e := range events {
@@ -232,16 +235,19 @@ func (d *Device) Close() error {
 		errs = append(errs, newLeakError(d, leaked))
 	}
 	for _, r := range loaded {
-		errs = append(errs, r.close())
+		errs = append(errs, r.close("unload"))
 	}
 	if destroy {
 		errs = append(errs, d.destroy())
+	}
+	for i, err := range errs {
+		errs[i] = partOf("close "+d.id, err)
 	}
 	return joinLost(errs)
 }
 
 func (d *Device) destroy() error {
-	return driverError("close "+d.id, unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
 }
 
 // release ends the hold of one object on the device.

@@ -132,7 +132,7 @@ func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 		return driverError("update graph", invalid("no function to record"))
 	}
 	c := &capture{graph: &Graph{dev: e.dev}}
-	fresh, err := c.run(record)
+	fresh, err := c.run("update graph", record)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"reflect"
 	"unsafe"
@@ -20,14 +21,15 @@ type Launch struct {
 	err    error
 
 	frame   *driver.Frame
-	next    int            // parameter that the next argument is for
-	buffers []*memory      // by parameter, in use until End; nil for values
-	values  []int64        // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
-	places  []uint64       // by parameter: the address of a slice, for the limits
-	dims    [6]int64       // grid and block, for the limits
-	wide    bool           // an argument is beyond what limits can judge
-	placed  placement      // of the last launch
-	types   []reflect.Type // by parameter, of the last argument that Kernel.Launch was given
+	next    int       // parameter that the next argument is for
+	buffers []*memory // by parameter, in use until End; nil for values
+	values  []int64   // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
+	places  []uint64  // by parameter: the address of a slice, for the limits
+	dims    [6]int64  // grid and block, for the limits
+	wide    bool      // an argument is beyond what limits can judge
+	placed  placement // of the last launch
+
+	accepted []reflect.Type // by parameter, of the last argument that Kernel.Launch was given
 }
 
 func newLaunch(k *Kernel) *Launch {
@@ -37,7 +39,8 @@ func newLaunch(k *Kernel) *Launch {
 		buffers: make([]*memory, len(k.params)),
 		values:  make([]int64, len(k.params)+1),
 		places:  make([]uint64, len(k.params)),
-		types:   make([]reflect.Type, len(k.params)),
+
+		accepted: make([]reflect.Type, len(k.params)),
 	}
 }
 
@@ -48,6 +51,9 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 	}
 	if err := s.check(); err != nil {
 		return nil, k.failed("launch", err)
+	}
+	if !k.lease.acquire() {
+		return nil, k.failed("launch", closedError("kernel"))
 	}
 	l := k.launches.Get().(*Launch)
 	l.stream, l.grid, l.err, l.next, l.wide = s, g, nil, 0, false
@@ -82,7 +88,7 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
-		l.fail(invalid("have %T, want %s", v, l.kernel.info.Params[l.next-1].describe()))
+		l.fail(l.kernel.info.Params[l.next-1].mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
 		return
 	}
 	*(*T)(a.Value) = v
@@ -108,15 +114,13 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	var zero T
 	p := &l.kernel.info.Params[l.next-1]
 	if a.Value != nil || p.Size != int(unsafe.Sizeof(zero)) {
-		l.fail(invalid("have %T, want %s", b, p.describe()))
+		l.fail(p.mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), a.Value == nil))
 		return
 	}
-	// The stream visits the memory when the launch is submitted.
-	if err := b.check(l.stream.dev); err != nil {
-		l.fail(err)
-		return
-	}
-	if err := b.mem.acquire(); err != nil {
+	if err := b.acquireFor(l.stream, access(!p.ReadOnly)); err != nil {
+		if errors.Is(err, ErrReadOnly) {
+			err = fmt.Errorf("the kernel may write it: %w", err)
+		}
 		l.fail(err)
 		return
 	}

@@ -46,6 +46,11 @@ type hold struct {
 // has [Config.PayloadBytes] bytes and is made with the first payload; if there is no
 // room the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
+	p, err := newPayload[T](rt, n)
+	return p, during("new payload", err)
+}
+
+func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if rt == nil {
 		return nil, invalid("the runtime is nil")
 	}
@@ -55,10 +60,10 @@ func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
 	}
 	if err := plain(t); err != nil {
-		return nil, fmt.Errorf("ring: new payload of %v: %w", t, err)
+		return nil, fmt.Errorf("elements of %v: %w", t, err)
 	}
 	if rt.ending() {
-		return nil, closedFor("new payload")
+		return nil, errRuntimeClosed
 	}
 	m := rt.payloads
 	if int64(n) > m.bytes/size {
@@ -96,14 +101,16 @@ func payloadOf[T any](h *hold, r payloadRef) *Payload[T] {
 // is to be released: a host actor does so to read the payload of the message that it
 // handles. A payload that nobody holds gives [ErrReleased].
 func OpenPayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
-	return openPayload(rt, ref, false)
+	p, err := openPayload(rt, ref, false)
+	return p, during("open payload", err)
 }
 
 // TakePayload is [OpenPayload] for a reference that an actor on the device has sent
 // or replied with, after it has retained the payload: the program takes over that
 // hold.
 func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
-	return openPayload(rt, ref, true)
+	p, err := openPayload(rt, ref, true)
+	return p, during("take payload", err)
 }
 
 func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
@@ -111,7 +118,7 @@ func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[
 		return nil, invalid("the runtime is nil")
 	}
 	if err := plain(reflect.TypeFor[T]()); err != nil {
-		return nil, fmt.Errorf("ring: open payload of %v: %w", reflect.TypeFor[T](), err)
+		return nil, fmt.Errorf("elements of %v: %w", reflect.TypeFor[T](), err)
 	}
 	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
 	h, err := rt.payloads.open(r, take)
@@ -137,27 +144,37 @@ func (p *Payload[T]) Ref() actor.Payload[T] { return p.ref }
 // the copy.
 func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 	s := p.hold.memory.dev.DefaultStream()
-	if len(elements) > p.Len() {
-		return invalid("%d elements for a payload of %d", len(elements), p.Len())
+	err := p.holds(len(elements))
+	if err == nil {
+		err = gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements)
 	}
-	if err := gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements); err != nil {
-		return p.explain(err)
+	if err == nil {
+		err = s.Synchronize(ctx)
 	}
-	return s.Synchronize(ctx)
+	return during("write payload", p.explain(err))
 }
 
 // Read copies elements of the payload, from its first on.
 func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
-	if len(elements) > p.Len() {
-		return invalid("%d elements of a payload of %d", len(elements), p.Len())
+	err := p.holds(len(elements))
+	if err == nil {
+		err = gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements)))
 	}
-	return p.explain(gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements))))
+	return during("read payload", p.explain(err))
+}
+
+// holds reports a number of elements that the payload does not have.
+func (p *Payload[T]) holds(n int) error {
+	if n > p.Len() {
+		return invalid("%d elements, the payload has %d", n, p.Len())
+	}
+	return nil
 }
 
 // explain is err, or ErrReleased if that is why.
 func (p *Payload[T]) explain(err error) error {
 	if err != nil && p.hold.released.Load() {
-		return fmt.Errorf("ring: %w", ErrReleased)
+		return ErrReleased
 	}
 	return err
 }
@@ -165,10 +182,11 @@ func (p *Payload[T]) explain(err error) error {
 // Release ends the program's hold. Neither p nor its buffer may be used then.
 // Releasing again gives [ErrReleased].
 func (p *Payload[T]) Release() error {
+	const doing = "release payload"
 	if p.hold.released.Swap(true) {
-		return fmt.Errorf("ring: %w: it was released before", ErrReleased)
+		return during(doing, fmt.Errorf("%w: it was released before", ErrReleased))
 	}
-	return errors.Join(p.view.Close(), p.hold.release())
+	return during(doing, errors.Join(p.view.Close(), p.hold.release()))
 }
 
 // PayloadMemoryError means that the payload memory of a runtime has no room for a

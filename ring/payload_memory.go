@@ -137,7 +137,7 @@ func (m *PayloadMemory) tryAllocate(bytes, each int64) (_ *hold, r payloadRef, e
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, r, ErrClosed
+		return nil, r, errRuntimeClosed
 	}
 	// Handlers index the memory as elements, so that a payload begins where one does.
 	align := payloadAlign / gcd(payloadAlign, each) * each
@@ -266,7 +266,7 @@ func (h *hold) release() error {
 	delete(m.holds, h)
 	m.mu.Unlock()
 	if closed {
-		return ErrClosed
+		return errRuntimeClosed
 	}
 	h.entry.programs.Add(-1)
 	return m.release(h.entry)
@@ -296,7 +296,7 @@ func (m *PayloadMemory) adopt(r payloadRef) error {
 // join gives the host a hold on the payload of a reference. m.mu is held.
 func (m *PayloadMemory) join(r payloadRef, take bool) (*payloadEntry, error) {
 	if m.closed {
-		return nil, ErrClosed
+		return nil, errRuntimeClosed
 	}
 	e := (*m.known.Load())[r.entry]
 	if e == nil || e.use == unused || uint32(e.hosts.Load()>>32) != r.generation {

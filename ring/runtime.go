@@ -139,7 +139,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		}
 	}
 	if rt.post, err = newPost(rt); err != nil {
-		return nil, err
+		return nil, during("new runtime", err)
 	}
 	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
 	dev.AddResident(rt) // closing the device closes the runtime first
@@ -403,7 +403,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	}
 	if err != nil {
 		rt.strike(a.core)
-		return nil, err
+		return nil, during("spawn "+p.Name, err)
 	}
 	rt.enrol(a.core)
 	return a, nil

@@ -17,6 +17,10 @@ type Kernel struct {
 	IR       *ir.Kernel // as the front end made it
 	Variants []Variant  // fastest first; the last one has no limits
 
+	// Written says of each parameter whether it is a slice whose elements the kernel
+	// may write.
+	Written []bool
+
 	// Special are the forms for values of parameters that the directive lists.
 	Special []*Special
 }
@@ -50,7 +54,7 @@ func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Kernel{IR: k}
+	out := &Kernel{IR: k, Written: variants[0].Written}
 	for _, f := range k.Choices() {
 		form, err := Compile(ctx, k.Specialised(f))
 		if err != nil {

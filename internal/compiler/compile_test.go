@@ -9,6 +9,7 @@ import (
 
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/testmodule"
 )
 
 const one = `package p
@@ -37,6 +38,7 @@ func square(t kernel.Thread, x []float64) {
 `
 
 func TestTextChoosesTheKernel(t *testing.T) {
+	testmodule.NeedGo(t)
 	tests := []struct {
 		name   string
 		src    string
@@ -100,6 +102,7 @@ func TestAPanicNamesTheKernel(t *testing.T) {
 
 // The last variant has no launch conditions; each module is behind its section.
 func TestVariants(t *testing.T) {
+	testmodule.NeedGo(t)
 	k, err := Text(t.Context(), "kernels.go", one, "")
 	if err != nil {
 		t.Fatal(err)
@@ -115,6 +118,7 @@ func TestVariants(t *testing.T) {
 }
 
 func TestTextMayBeCalledFromManyGoroutines(t *testing.T) {
+	testmodule.NeedGo(t)
 	want, err := Text(t.Context(), "kernels.go", one, "")
 	if err != nil {
 		t.Fatal(err)

@@ -11,23 +11,28 @@ import (
 
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestABarrierThatNotAllThreadsReachIsAnError(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/divergence.go")
 }
 
 func TestAnOperationThatNotAllThreadsOfAWarpReachIsAnError(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/warps.go")
 }
 
 func TestMatricesThatAWarpCannotReachOrLoadAreErrors(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/matrices.go")
 }
 
 func TestClusterSharedOfOtherMemoryIsAnError(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/clusters.go")
 }
 

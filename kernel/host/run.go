@@ -35,6 +35,8 @@ type Run struct {
 
 	member *member // of a cluster whose blocks run at the same time; else nil
 
+	plain *kernel.Blocks // for Plain, kept for the next launch
+
 	own launch // the launch that this worker's goroutine started
 }
 

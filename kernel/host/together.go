@@ -24,6 +24,10 @@ type team struct {
 	number  int
 	meeting *meeting
 	members []*Run // by rank
+
+	mu     sync.Mutex
+	plain  []*kernel.Blocks // what runs the members' blocks, if they are run by Plain
+	joined int              // how many of these there are
 }
 
 // member is a Run's place in a team.

@@ -13,6 +13,7 @@ import (
 
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -93,6 +94,7 @@ func expectations(comment string) []expectation {
 }
 
 func TestInstructions(t *testing.T) {
+	testmodule.NeedSource(t)
 	for _, s := range sources(t) {
 		t.Run(s.name, func(t *testing.T) {
 			for _, k := range s.kernels {

@@ -16,12 +16,14 @@ import (
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/opt"
+	"quern.dev/internal/testmodule"
 )
 
 // FuzzText gives the compiler arbitrary source text. It must not panic, what the
 // front end accepts must be valid, and what the later stages refuse must be a
 // fault of the kernel, not of the compiler.
 func FuzzText(f *testing.F) {
+	testmodule.NeedSource(f)
 	for _, src := range sources(f) {
 		f.Add(src)
 	}
@@ -31,6 +33,7 @@ func FuzzText(f *testing.F) {
 // FuzzMutation does the same with kernels of which a few expressions and
 // statements have been replaced by others.
 func FuzzMutation(f *testing.F) {
+	testmodule.NeedSource(f)
 	c := newCorpus(f)
 	for seed := range uint64(100) {
 		f.Add(seed)

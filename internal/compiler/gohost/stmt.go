@@ -80,6 +80,10 @@ func (e *emitter) stmt(s ir.Stmt) {
 	case *ir.Memory:
 		e.memory(s)
 	case *ir.Panic:
+		if e.copied != nil {
+			e.out.at(s.Pos, true, "panic(%s)", strconv.Quote(s.Reason))
+			return
+		}
 		e.out.at(s.Pos, true, "%s(r, %s)", e.member(hostPath, "Fail"), strconv.Quote(s.Reason))
 	case *ir.Check:
 		e.out.at(placePos(s.Place), true, "_ = %s", e.place(s.Place))
@@ -406,8 +410,12 @@ func jump(word string, l *label, innermost bool) string {
 	return word + " " + l.name
 }
 
-// returns prints the end of a thread.
+// returns prints the end of a thread, or of a function.
 func (e *emitter) returns(s *ir.Return) {
+	if e.copied != nil {
+		e.returnValues(s)
+		return
+	}
 	innermost := true
 	for i := len(e.targets) - 1; i >= 0; i-- {
 		t := e.targets[i]

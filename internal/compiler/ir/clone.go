@@ -184,7 +184,7 @@ func (c *Cloner) Expr(e Expr) Expr {
 		t.X, t.Y = c.Expr(e.X), c.Expr(e.Y)
 		return &t
 	case *Convert:
-		return &Convert{e.T, c.Expr(e.X)}
+		return &Convert{e.T, c.Expr(e.X), e.InRange}
 	case *Len:
 		return &Len{c.Expr(e.X)}
 	case *Cap:

@@ -13,6 +13,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/lint"
 	"quern.dev/internal/ptxas"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -61,6 +62,7 @@ func withoutAssembler(t *testing.T) {
 }
 
 func TestSlowKernelsAreFound(t *testing.T) {
+	testmodule.NeedSource(t)
 	withoutAssembler(t)
 	const golden = "testdata/slow.golden"
 	got := findings(t, "testdata/slow.go")
@@ -79,12 +81,14 @@ func TestSlowKernelsAreFound(t *testing.T) {
 }
 
 func TestFastKernelsAreLeftAlone(t *testing.T) {
+	testmodule.NeedSource(t)
 	if got := findings(t, "testdata/fast.go"); got != "" {
 		t.Errorf("have\n%s", got)
 	}
 }
 
 func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
+	testmodule.NeedSource(t)
 	withoutAssembler(t)
 	packages, err := frontend.Load(context.Background(), "../../..", "./examples/photo", "./examples/saxpy", "./bench/...")
 	if err != nil {

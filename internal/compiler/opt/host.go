@@ -29,6 +29,7 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	_ = hoist(k) // finds no fault in a kernel
 	deadStores(k.Func)
 	markLong(k.Func)
+	conversions(k.Func)
 	return k
 }
 

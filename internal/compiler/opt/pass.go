@@ -16,6 +16,7 @@ type pass struct {
 // common are the passes that both variants of a kernel share, in their order.
 var common = []pass{
 	{"inline", inline},
+	{"writes", writes},
 	{"target", forPTX},
 	{"unchecked", unchecked},
 	{"pointers", pointers},
@@ -48,6 +49,7 @@ func (v variant) passes() []pass {
 		{"forward", func(k *ir.Kernel) error { forward(k.Func); return nil }},
 		{"strength", strength},
 		{"fuse", fuse},
+		{"conversions", func(k *ir.Kernel) error { conversions(k.Func); return nil }},
 		{"batch", batch},
 		{"gather", gather},
 		{"async sources", func(k *ir.Kernel) error { asyncSources(k, v); return nil }},
@@ -61,6 +63,9 @@ var order = [...][2]string{
 	{"inline", "pointers"},
 	// What the functions hold that is for Go only is there after that.
 	{"inline", "target"},
+	// What is written is said for all devices, and by what is called.
+	{"inline", "writes"},
+	{"writes", "target"},
 	{"target", "uniform"},
 	// Checks that an unchecked kernel does not want would keep code alive.
 	{"inline", "unchecked"},
@@ -92,6 +97,8 @@ var order = [...][2]string{
 	{"ranges", "forward"},
 	// Strength reduction may leave a multiplication that fuses.
 	{"strength", "fuse"},
+	// What is converted is more than a variable.
+	{"forward", "conversions"},
 	// Conditions are what they will be.
 	{"late fold", "hoist"},
 	// Intervals are of scalars, and bounds are variables.
@@ -243,7 +250,7 @@ func (c Config) run(k *ir.Kernel, passes []pass) error {
 // stage is what a kernel promises after the named pass.
 func stage(name string) ir.Stage {
 	switch name {
-	case "inline", "target", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
+	case "inline", "writes", "target", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
 		return ir.StageInlined
 	}
 	return ir.StageFinal

@@ -90,6 +90,7 @@ func faultOf(f *host.Failure, id uint32) *driver.Fault {
 		Kind:     kindOf(f),
 		File:     f.File,
 		Line:     f.Line,
+		Package:  f.Package,
 		Reason:   f.Reason,
 		Cause:    f.Canceled,
 		HasIndex: f.HasIndex,

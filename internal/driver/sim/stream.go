@@ -119,24 +119,19 @@ func (s *stream) launch(ctx context.Context, k *function, l *driver.Frame) (*dri
 		}
 	}
 	o := s.dev.options
-	o.Context = ctx
+	o.Context, o.Recorded = ctx, s.recorded
 	err := k.Run(l, o)
 	fault, ok := errors.AsType[*driver.Fault](err)
-	switch {
-	case ok:
+	if ok {
 		err = nil
-	case err != nil:
-		return nil, err
-	default:
-		fault, err = s.recorded()
 	}
 	if k.prints {
 		err = errors.Join(err, s.collect())
 	}
-	if fault == nil {
-		return nil, err
+	if fault != nil || err != nil {
+		err = errors.Join(err, s.reset())
 	}
-	return fault, errors.Join(err, s.reset())
+	return fault, err
 }
 
 // recorded returns what the kernel's own checks found.
