@@ -13,6 +13,7 @@ type options struct {
 	ir.Options
 	instances   []word // the type arguments of each instance of a generic kernel
 	specialised []word // a parameter and the values that get forms of their own, each
+	also        bool   // a second kernel is made of the function, without checks
 }
 
 // option is a word that may follow //quern:kernel.
@@ -43,6 +44,12 @@ var kernelOptionTable = []option{
 		return err
 	}},
 	{name: "unchecked", set: func(o *options, _ constants, _ word) error { o.Unchecked = true; return nil }},
+	{name: "also", value: "unchecked", kernel: true, set: func(o *options, _ constants, value word) error {
+		if o.also = value.text == "unchecked"; !o.also {
+			return fmt.Errorf("also=%s: the form that a kernel can have besides is written also=unchecked", value.text)
+		}
+		return nil
+	}},
 	{name: "fastmath", set: func(o *options, _ constants, _ word) error { o.FastMath = true; return nil }},
 	{name: "instantiate", value: "T1,T2", kernel: true, set: func(o *options, _ constants, value word) error {
 		o.instances = splitWord(value, ',')
@@ -90,6 +97,9 @@ func (c constants) options(args []word, verb string) (o options, wrong []wrongOp
 			wrong = append(wrong, wrongOption{arg.pos, err.Error()})
 		}
 		given[name] = arg
+	}
+	if o.also && o.Unchecked {
+		wrong = append(wrong, wrongOption{given["also"].pos, "the kernel is unchecked already; leave out unchecked, for a checked form and an unchecked one, or also=unchecked"})
 	}
 	if o.MinBlocks > 0 && len(wrong) == 0 {
 		at := given["minblocks"].pos
