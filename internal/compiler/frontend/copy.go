@@ -29,7 +29,8 @@ func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 	set := func(v *ir.Local, x ir.Expr) ir.Stmt { return &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: x, Pos: pos} }
 	move := []ir.Stmt{&ir.Assign{Dst: elem(dst, ir.Get(i)), Src: &ir.Load{Place: elem(src, ir.Get(i))}, Pos: pos}}
 
-	loops := []ir.Stmt{set(n, &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{&ir.Len{X: ir.CloneExpr(dst)}, &ir.Len{X: ir.CloneExpr(src)}}})}
+	fn.emit(set(n, &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{&ir.Len{X: ir.CloneExpr(dst)}, &ir.Len{X: ir.CloneExpr(src)}}}))
+	var loops []ir.Stmt
 	if t.Elem.Size() > 0 {
 		forward := []ir.Stmt{
 			set(i, zero),
@@ -41,7 +42,7 @@ func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 			&ir.Loop{Label: &ir.Label{Name: "copy"}, Cond: binary(ir.Ge, ir.Get(i), zero), Body: (&ir.Cloner{}).Body(move),
 				Post: []ir.Stmt{set(i, binary(ir.Sub, ir.Get(i), one))}, Pos: pos},
 		}
-		if to != nil && from != nil && to != from { // not in one piece of memory
+		if _, text := from.(ir.Place); text || to != nil && from != nil && to != from { // not in one piece of memory
 			loops = append(loops, forward...)
 		} else {
 			address := func(x ir.Expr) ir.Expr {
@@ -52,15 +53,19 @@ func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
 		}
 	}
 	fn.emit(&ir.If{Cond: ir.BoolConst(true), Go: true, Pos: pos, Else: loops,
-		Then: []ir.Stmt{&ir.Memory{Op: ir.SliceCopy, Dst: n, Args: []ir.Expr{dst, src}, Pos: pos}}})
+		Then: []ir.Stmt{&ir.Memory{Op: ir.SliceCopy, Args: []ir.Expr{dst, src}, Pos: pos}}})
 	return ir.Get(n)
 }
 
 // copiedSlice lowers an argument of copy to a value that can be used more than once.
-// The origin is the variable that the slice was seen to be a part of, shared or of
-// the thread; slices that are given to the kernel have none, as they may share
-// memory.
+// The origin is what it was seen to be a part of: a variable, shared or of the thread,
+// or a constant string. Slices that are given to the kernel have none, as they may
+// share memory.
 func (fn *function) copiedSlice(e ast.Expr) (x ir.Expr, origin any) {
+	if text, ok := fn.constantString(e); ok {
+		p := fn.stringTable(text, e.Pos())
+		return &ir.SliceExpr{T: ir.SliceOf(ir.TUint8), Array: p, Pos: fn.l.pos(e.Pos())}, p
+	}
 	x = fn.expr(e)
 	for y := x; ; {
 		s, ok := y.(*ir.SliceExpr)

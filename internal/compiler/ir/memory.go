@@ -26,7 +26,7 @@ const (
 	AsyncWait                    // until at most Count groups of the thread are pending
 	BulkCopy                     // Args[1] is copied to Args[0], both slices; Places[0] is the barrier. The block does it together
 	BulkWait                     // until the copies with the barrier Places[0] have arrived and all threads of the block are here
-	SliceCopy                    // Args[1] is copied to Args[0], both slices, as Go does; Dst = the number of elements. In Go only
+	SliceCopy                    // Args[1] is copied to Args[0], both slices, as Go does. In Go only
 	Clock                        // Dst = a counter of the processor's cycles
 	GlobalTimer                  // Dst = nanoseconds
 	numMemoryOps
@@ -145,7 +145,7 @@ func (v *verifier) memory(s *Memory) {
 	case s.Op == BulkWait:
 		places = 1
 	case s.Op == SliceCopy:
-		args, result = 2, TInt
+		args = 2
 	case s.Op == Clock, s.Op == GlobalTimer:
 		result = TInt64
 	}

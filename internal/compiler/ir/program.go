@@ -148,14 +148,17 @@ type SharedVar struct {
 }
 
 // Table is a package-level variable with constant contents that kernels only
-// read.
+// read, or the bytes of a constant string.
 type Table struct {
 	Name string // import/path.Name
 	Type *Type
 	// Data is the contents, little-endian, in Go's layout.
 	Data []byte
-	Go   GoRef
+	Go   GoRef // without a name, of a string
 }
+
+// IsString reports whether the table is a constant string, not a variable.
+func (t *Table) IsString() bool { return t.Go.Name == "" }
 
 // Pos is a position in Go source; Line 0 means unknown.
 type Pos struct {

@@ -77,3 +77,18 @@ func copyInCalls(t kernel.Thread, jobs []job, x []int32) {
 func copyShifted(t kernel.Thread, to, from int, dst, src []int32) {
 	copy(dst[to:], src[from:])
 }
+
+// copyTogether has barriers where all threads copy as many elements.
+//
+//quern:kernel block=32
+func copyTogether(t kernel.Thread, x, out []int32) {
+	shared := kernel.Shared[[64]int32](t)
+	if t.ThreadIdx.X == 0 {
+		copy(shared[:], x)
+	}
+	var own [4]int32
+	if copy(own[:], x) == 4 {
+		t.Sync()
+		out[t.Global()] = shared[t.ThreadIdx.X] + own[t.ThreadIdx.X&3]
+	}
+}

@@ -85,3 +85,13 @@ func TestCopiesBetweenParametersThatAreOneBuffer(t *testing.T) {
 		}
 	})
 }
+
+func TestTheNumberOfElementsCopiedIsUniformIfTheLengthsAre(t *testing.T) {
+	x, want := numbers[int32](64), make([]int32, 32)
+	each(1, 32, func(th kernel.Thread) { copyTogether(th, x, want) })
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]int32, 32))
+		launched(t, LaunchCopyTogether(d.DefaultStream(), line(1, 32), gputest.Upload(t, d, x), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
+	})
+}
