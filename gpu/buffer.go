@@ -217,16 +217,16 @@ func (b *Buffer[T]) acquireOf(d *Device, s *Stream, a access) error {
 	return b.mem.use(s, a)
 }
 
-// acquireFor begins a use of the buffer by a launch on s, which visits the memory when
-// it is handed to the device. The memory's release ends it.
-func (b *Buffer[T]) acquireFor(s *Stream, a access) error {
-	if err := b.check(s.dev); err != nil {
+// acquireFor begins a use of the memory by a launch on s, which visits it when it is
+// handed to the device. release ends the use.
+func (m *memory) acquireFor(s *Stream, a access) error {
+	if m.parent == nil && m.lease.acquire() {
+		return nil
+	}
+	if err := m.acquire(); err != nil {
 		return err
 	}
-	if err := b.mem.acquire(); err != nil {
-		return err
-	}
-	return b.mem.releaseIf(b.mem.admits(s, a))
+	return m.releaseIf(m.admits(s, a))
 }
 
 // at returns where the buffer's elements are.

@@ -76,10 +76,15 @@ func (l *Launch) call() (driver.Call, error) {
 // drop ends the use of the buffers and of the kernel.
 func (l *Launch) drop() {
 	for i, m := range l.buffers {
-		if m != nil {
-			m.release()
-			l.buffers[i] = nil
+		if m == nil {
+			continue
 		}
+		if m.parent != nil {
+			m.release()
+		} else {
+			m.leave()
+		}
+		l.buffers[i] = nil
 	}
 	l.frame.Release()
 	l.stream = nil

@@ -138,7 +138,9 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 
 // pass sets the next argument, the one for p.
 func (l *Launch) pass(arg any, p *Param) {
-	if t := reflect.TypeOf(arg); t == nil || t != l.accepted[l.next] {
+	// An interface holds its type and the address of its value.
+	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))
+	if t := words[0]; t == nil || t != l.accepted[l.next] {
 		if err := p.accepts(arg); err != nil {
 			if l.argument() != nil {
 				l.fail(err)
@@ -153,19 +155,25 @@ func (l *Launch) pass(arg any, p *Param) {
 	case Texture:
 		arg.(textureArgument).pass(l)
 	default:
-		l.passValue(arg)
+		l.passValue(words[1])
 	}
 }
 
-func (l *Launch) passValue(arg any) {
+// passValue sets the next argument to the value at an address, which is of the
+// parameter's type.
+func (l *Launch) passValue(at unsafe.Pointer) {
 	a := l.argument()
 	if a == nil {
 		return
 	}
-	// An interface holds the address of a value whose type has no pointers, and the
-	// type was accepted.
-	value := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))[1]
-	copy(unsafe.Slice((*byte)(a.Value), a.Size), unsafe.Slice((*byte)(value), a.Size))
+	switch a.Size {
+	case 4:
+		*(*uint32)(a.Value) = *(*uint32)(at)
+	case 8:
+		*(*uint64)(a.Value) = *(*uint64)(at)
+	default:
+		copy(unsafe.Slice((*byte)(a.Value), a.Size), unsafe.Slice((*byte)(at), a.Size))
+	}
 	l.setInteger(a.Value)
 }
 

@@ -29,7 +29,7 @@ type Launch struct {
 	wide    bool      // an argument is beyond what limits can judge
 	placed  placement // of the last launch
 
-	accepted []reflect.Type // by parameter, of the last argument that Kernel.Launch was given
+	accepted []unsafe.Pointer // by parameter: the type of the last argument that Kernel.Launch was given
 }
 
 func newLaunch(k *Kernel) *Launch {
@@ -40,7 +40,7 @@ func newLaunch(k *Kernel) *Launch {
 		values:  make([]int64, len(k.params)+1),
 		places:  make([]uint64, len(k.params)),
 
-		accepted: make([]reflect.Type, len(k.params)),
+		accepted: make([]unsafe.Pointer, len(k.params)),
 	}
 }
 
@@ -117,7 +117,11 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		l.fail(p.mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), a.Value == nil))
 		return
 	}
-	if err := b.acquireFor(l.stream, access(!p.ReadOnly)); err != nil {
+	err := b.check(l.stream.dev)
+	if err == nil {
+		err = b.mem.acquireFor(l.stream, access(!p.ReadOnly))
+	}
+	if err != nil {
 		if errors.Is(err, ErrReadOnly) {
 			err = fmt.Errorf("the kernel may write it: %w", err)
 		}
@@ -170,7 +174,7 @@ func (l *Launch) submit() error {
 	}
 	defer l.stream.release()
 	for i, m := range l.buffers {
-		if m == nil {
+		if m == nil || m.block == nil && m.parent == nil {
 			continue
 		}
 		if err := m.visit(l.stream); err != nil {

@@ -117,6 +117,8 @@ func (f *Frame) add(p unsafe.Pointer, size int) {
 // Release drops the pointers to memory of the last launch.
 func (f *Frame) Release() {
 	for i := range f.Args {
-		f.Args[i].Data = nil
+		if a := &f.Args[i]; a.Data != nil {
+			a.Data = nil
+		}
 	}
 }
