@@ -19,11 +19,18 @@ func (c *checker) divergence(w *walker) {
 		case b.known && scattered(b.taken) && max(then, other) >= heavy:
 			c.report(b.s.Pos, "divergence", "let the threads that have work be neighbours: "+hint,
 				"every other thread or so does the work of the branch, while its neighbours wait")
-		case !b.known && min(then, other) >= heavy && bits.OnesCount32(b.taken) >= fewLanes && !w.boundary(b.cond) && !w.same(b.cond):
+		case !b.known && min(then, other) >= heavy && !isDirection(b.cond) && bits.OnesCount32(b.taken) >= fewLanes && !w.boundary(b.cond) && !w.same(b.cond):
 			c.report(b.s.Pos, "divergence", hint,
 				"threads of a warp that go different ways here wait for each other, and both ways are long")
 		}
 	}
+}
+
+// isDirection reports whether a condition is the compiler's, which way to copy what
+// may overlap: nearly all threads go the same.
+func isDirection(e ir.Expr) bool {
+	b, ok := e.(*ir.Binary)
+	return ok && b.Op == ir.Gt && b.X.Type().Kind == ir.Pointer
 }
 
 // scattered reports whether the lanes that are taken alternate with others.

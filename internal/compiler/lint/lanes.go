@@ -21,6 +21,7 @@ type value struct {
 	base  int64  // 0: nothing is added
 	name  string // of a value that is the same for all, as the source would write it; "" if it is not known
 	block bool   // it may depend on the block's index
+	set   int    // when a variable got it: two values that it got at once are one
 }
 
 // term is a multiple of a factor that is the same for all threads and not known.

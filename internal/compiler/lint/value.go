@@ -73,7 +73,7 @@ func (w *walker) load(p ir.Place) value {
 		if x, ok := w.env[v.Var]; ok {
 			return x
 		}
-		if v.Var.Uniform != ir.OfNone {
+		if w.uniform.IsUniform(v.Var) {
 			x := same("", unaligned).called(v.Var)
 			x.block = true
 			return x

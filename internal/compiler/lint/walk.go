@@ -5,13 +5,16 @@ import (
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/opt"
 )
 
 // walker goes through a kernel as one warp.
 type walker struct {
 	kernel   *ir.Kernel
+	uniform  *opt.Uniformity // what the threads of a warp have in common for other reasons
 	threads  map[ir.ThreadOp]value
 	env      map[*ir.Local]value
+	sets     int                // times that a variable was set
 	slices   map[*ir.Local]part // what local slices are
 	active   uint32             // lanes that may be here
 	left     map[exit]uint32
@@ -72,7 +75,7 @@ const allLanes = 1<<32 - 1
 
 func walk(k *ir.Kernel) *walker {
 	w := &walker{
-		kernel: k, env: map[*ir.Local]value{}, slices: map[*ir.Local]part{},
+		kernel: k, uniform: opt.AnalyseWarp(k), env: map[*ir.Local]value{}, slices: map[*ir.Local]part{},
 		active: allLanes, left: map[exit]uint32{}, record: true, weight: 1, data: conditions{left: map[exit]bool{}},
 	}
 	w.threads = coordinates(k)
@@ -153,7 +156,7 @@ func (w *walker) stmt(s ir.Stmt) {
 			if p.Var.Type.Kind == ir.Slice {
 				w.slices[p.Var] = w.sliceOf(s.Src)
 			}
-			w.env[p.Var] = v.called(p.Var)
+			w.set(p.Var, v.called(p.Var))
 			return
 		}
 		w.place(s.Dst, true)
@@ -174,6 +177,17 @@ func (w *walker) stmt(s ir.Stmt) {
 	default:
 		w.others(s)
 	}
+}
+
+// set gives a variable a value.
+func (w *walker) set(v *ir.Local, x value) {
+	if x.data && w.uniform.IsUniform(v) {
+		x = same("", unaligned).called(v)
+		x.block = true
+	}
+	w.sets++
+	x.set = w.sets
+	w.env[v] = x
 }
 
 // called is a value as a variable of the source holds it. Where it has no name of
@@ -229,7 +243,7 @@ func (w *walker) others(s ir.Stmt) {
 	}
 	for _, v := range ir.Defined(s) {
 		if v != nil {
-			w.env[v] = unknown()
+			w.set(v, unknown())
 		}
 	}
 }
@@ -267,8 +281,16 @@ func (w *walker) branch(s *ir.If) {
 	w.active = x | y
 	w.env = before
 	for v := range assigned(s) {
-		if _, ok := before[v]; ok {
-			before[v] = settled(then, other, v, uniform)
+		if _, ok := before[v]; !ok {
+			continue
+		}
+		switch { // who has left does not come to what follows
+		case x == 0 && y != 0:
+			before[v] = other[v]
+		case y == 0 && x != 0, then[v].set == other[v].set:
+			before[v] = then[v]
+		default:
+			w.set(v, settled(then, other, v, uniform))
 		}
 	}
 }

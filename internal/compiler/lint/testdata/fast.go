@@ -197,3 +197,13 @@ func coldDivision(t kernel.Thread, n int, x []int64, out []float32) {
 	}
 	out[i] = v
 }
+
+// What is copied may overlap, and is copied either way.
+//
+//quern:kernel block=1
+func copied(t kernel.Thread, from, to, n int, x []float32) {
+	if t.Global() == 0 {
+		copy(x[to:to+n], x[from:from+n])
+		x[0] += float32(copy(x[n:], x[to:]))
+	}
+}
