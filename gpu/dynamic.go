@@ -100,11 +100,21 @@ func (k integer) read(p unsafe.Pointer) (v int64, ok bool) {
 // bufferArgument is a *Buffer[T] of any T.
 type bufferArgument interface {
 	element() reflect.Type
-	pass(l *Launch)
 }
 
 func (b *Buffer[T]) element() reflect.Type { return reflect.TypeFor[T]() }
-func (b *Buffer[T]) pass(l *Launch)        { SliceArg(l, b) }
+
+// bufferType reports whether t is *Buffer[T], and not of something that has one.
+func bufferType(t reflect.Type) bool {
+	if t.Kind() != reflect.Pointer || t.Elem().PkgPath() != reflect.TypeFor[Device]().PkgPath() {
+		return false
+	}
+	return strings.HasPrefix(t.Elem().Name(), "Buffer[")
+}
+
+// bytesOf returns the buffer itself for those who need not know what it is of. A
+// Buffer is the same for all types.
+func (b *Buffer[T]) bytesOf() *Buffer[byte] { return (*Buffer[byte])(unsafe.Pointer(b)) }
 
 // textureArgument is a *Texture2D[T] of any T.
 type textureArgument interface {
@@ -128,7 +138,7 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	}
 	for i, arg := range args {
 		if i < len(k.info.Params) {
-			l.pass(arg, &k.info.Params[i])
+			l.passAny(arg, &k.info.Params[i])
 		} else {
 			l.next++
 		}
@@ -136,23 +146,26 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	return l.End()
 }
 
-// pass sets the next argument, the one for p.
-func (l *Launch) pass(arg any, p *Param) {
-	// An interface holds its type and the address of its value.
+// passAny sets the next argument, the one for p.
+func (l *Launch) passAny(arg any, p *Param) {
+	// An interface holds its type and the address of its value, or the pointer.
 	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))
-	if t := words[0]; t == nil || t != l.accepted[l.next] {
+	s := &l.params[l.next]
+	if t := words[0]; t == nil || t != s.accepted {
 		if err := p.accepts(arg); err != nil {
 			if l.argument() != nil {
 				l.fail(err)
 			}
 			return
 		}
-		l.accepted[l.next] = t
+		s.accepted = t
 	}
-	switch p.Kind {
-	case Slice:
-		arg.(bufferArgument).pass(l)
-	case Texture:
+	switch {
+	case s.slice:
+		if a := l.argument(); a != nil {
+			l.pass(a, (*Buffer[byte])(words[1]))
+		}
+	case p.Kind == Texture:
 		arg.(textureArgument).pass(l)
 	default:
 		l.passValue(words[1])
@@ -183,6 +196,9 @@ func (p *Param) accepts(arg any) error {
 	sameKind := arg != nil && p.Kind != Slice && p.Kind != Texture
 	switch x := arg.(type) {
 	case bufferArgument:
+		if !bufferType(t) {
+			return invalid("have %s, want %s", fullName(t), p.describe())
+		}
 		t, have, sameKind = x.element(), "*gpu.Buffer[%s]", p.Kind == Slice
 	case textureArgument:
 		t, have, sameKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == Texture

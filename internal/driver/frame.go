@@ -117,8 +117,6 @@ func (f *Frame) add(p unsafe.Pointer, size int) {
 // Release drops the pointers to memory of the last launch.
 func (f *Frame) Release() {
 	for i := range f.Args {
-		if a := &f.Args[i]; a.Data != nil {
-			a.Data = nil
-		}
+		f.Args[i].Data = nil
 	}
 }
