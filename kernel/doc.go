@@ -73,8 +73,8 @@
 // read it; those of the standard library are taken as constant.
 //
 // It has no maps, channels, goroutines, defer, interfaces, strings (but constants
-// for panic, [Assert] and [Printf]), recursion, and no append, make or new. Each
-// of these is reported by the compiler at its place. docs/kernel-language.md
+// to index and to copy from, and for panic, [Assert] and [Printf]), recursion, and
+// no append, make or new. Each of these is reported by the compiler at its place. docs/kernel-language.md
 // shows every operation with an example.
 //
 // # Blocks, barriers and shared memory

@@ -199,7 +199,7 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 		}
 		seen := map[string]bool{} // what instances of a generic kernel have in common
 		for _, k := range out.Kernels {
-			findings, err := lint.Check(k.IR)
+			findings, err := lint.Check(p, k)
 			if err != nil {
 				return err
 			}
@@ -207,7 +207,7 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 				key := f.Rule + f.Pos.String()
 				again := seen[key]
 				seen[key] = true
-				return again || !p.Owns(f.Kernel, f.Pos)
+				return again
 			})
 			for _, f := range findings {
 				if !strings.Contains(f.Pos.File, "/") { // of the package

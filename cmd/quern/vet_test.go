@@ -28,7 +28,7 @@ func TestVetReportsWhatMakesKernelsSlow(t *testing.T) {
 		if code != 1 || stdout != "3 kernels in 2 packages: 1 finding\n" {
 			t.Errorf("exit code %d, standard output %q", code, stdout)
 		}
-		if want := "columns/columns.go:9:14: kernel sum: uncoalesced: neighbouring threads access elements of in that are w apart; "; !strings.HasPrefix(stderr, want) {
+		if want := "columns/columns.go:9:14: kernel sum: uncoalesced: neighbouring threads access elements of in that are w apart: "; !strings.HasPrefix(stderr, want) {
 			t.Errorf("standard error %q, want %q", stderr, want)
 		}
 	}

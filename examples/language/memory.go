@@ -2,19 +2,22 @@ package language
 
 import "quern.dev/kernel"
 
+// tileSide is the side of the tiles that transpose moves, and of its blocks.
+const tileSide = 32
+
 // transpose writes the transpose of a matrix of h rows and w columns. A tile in
 // shared memory lets threads read and write side by side; its odd width spreads
 // its columns over the banks.
 //
-//quern:kernel block=32x32
+//quern:kernel block=tileSide,tileSide
 func transpose(t kernel.Thread, w, h int, in, out []float32) {
-	tile := kernel.Shared[[32][33]float32](t)
+	tile := kernel.Shared[[tileSide][tileSide + 1]float32](t)
 	x, y := t.Global2()
 	if x < w && y < h {
 		tile[t.ThreadIdx.Y][t.ThreadIdx.X] = in[y*w+x]
 	}
 	t.Sync()
-	x, y = t.BlockIdx.Y*32+t.ThreadIdx.X, t.BlockIdx.X*32+t.ThreadIdx.Y
+	x, y = t.BlockIdx.Y*tileSide+t.ThreadIdx.X, t.BlockIdx.X*tileSide+t.ThreadIdx.Y
 	if x < h && y < w {
 		out[y*h+x] = tile[t.ThreadIdx.X][t.ThreadIdx.Y]
 	}

@@ -52,6 +52,11 @@ func (f *frame) part(w window, m int) string {
 	return fmt.Sprintf("(*%s)(%s[%s:])", arrayOf(m, w.v.t.elem).text, w.v.name, f.at(w, w.n-m+1))
 }
 
+// slice is the m elements of a part as a slice.
+func (f *frame) slice(w window, m int) string {
+	return fmt.Sprintf("%s[%s:][:%d]", w.v.name, f.at(w, w.n-m+1), m)
+}
+
 // overlap assigns a part of an array or slice to another that may overlap it, or an
 // element to another.
 func (f *frame) overlap() {
@@ -69,7 +74,7 @@ func (f *frame) overlap() {
 	}
 	*f.cost += f.trips * m * elem.leaves() / 4
 	f.noCalls(func() {
-		switch n := g.IntN(9); {
+		switch n := g.IntN(13); {
 		case n == 0 && !elem.isBasic():
 			a, b := f.at(w, w.n), f.at(w, w.n)
 			f.line("%[1]s[%[2]s], %[1]s[%[3]s] = %[1]s[%[3]s], %[1]s[%[2]s]", w.v.name, a, b)
@@ -106,6 +111,20 @@ func (f *frame) overlap() {
 			v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: arrayOf(m, elem)}
 			f.line("%s := *%s\n*%s = %s", v.name, f.part(w, m), f.part(w, m), v.name)
 			f.add(v)
+		case n == 7:
+			*f.fresh++
+			v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: tInt, limit: w.n + 1}
+			f.line("%s := copy(%s, %s)", v.name, f.slice(w, m), f.slice(w, 1+g.IntN(w.n)))
+			f.add(v)
+		case n == 8:
+			if other := pick(g, fit); other.v.t.elem.text == elem.text {
+				f.line("copy(%s, %s)", f.slice(w, m), f.slice(other, 1+g.IntN(other.n)))
+			} else {
+				f.line("clear(%s)", f.slice(w, m))
+			}
+		case n == 9 && elem.isBasic():
+			text := "the quern"[:3+g.IntN(7)]
+			f.line("%s[%s] = %s", w.v.name, f.at(w, w.n), f.convert(fmt.Sprintf("%q[%s]", text, f.index(len(text))), tUint8, elem))
 		default:
 			f.line("*%s = *%s", f.part(w, m), f.part(w, m))
 		}

@@ -23,7 +23,7 @@ const actorPath = "quern.dev/ring/actor"
 const actorVerb = "actor"
 
 // defaultActorBlock is the threads of an actor that does not say how many: a warp.
-const defaultActorBlock = "block=32"
+var defaultActorBlock = [3]int{ir.WarpSize, 1, 1}
 
 // Registers of an actor's thread, and those of a multiprocessor of any architecture.
 // Left alone, ptxas spills some rather than have fewer than all blocks of a warp on a
@@ -81,10 +81,10 @@ func (l *lowering) wrong(handler string) bool {
 	return slices.ContainsFunc(l.diags, func(d Diagnostic) bool { return d.Handler && d.Kernel == handler })
 }
 
-// Owns reports whether what a kernel does at a position is written in the package.
-// In an actor, the loop around the handler is not.
-func (p *Package) Owns(kernel string, at ir.Pos) bool {
-	return p.ActorOf(kernel) == nil || slices.ContainsFunc(p.Files, func(f *ast.File) bool {
+// Owns reports whether what a kernel does at a position is written in the package:
+// not in a function of another one, nor in the loop around an actor's handler.
+func (p *Package) Owns(at ir.Pos) bool {
+	return at.File != GeneratedFile && slices.ContainsFunc(p.Files, func(f *ast.File) bool {
 		return filepath.Base(p.world.Fset.Position(f.Package).Filename) == at.File
 	})
 }
@@ -127,11 +127,21 @@ func actorDirective(fd *ast.FuncDecl) (directive, bool) {
 	return directive{}, false
 }
 
-// withActors adds to files one for each handler, with its kernel. What is wrong
-// with a handler is reported when the package is lowered.
-func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
+// withActors adds to the files of a package one for each handler, with its kernel.
+// What is wrong with a handler is reported when the package is lowered.
+func (w *World) withActors(path string, files []*ast.File) ([]*ast.File, []Actor, error) {
 	var actors []Actor
 	all := files
+	var known *types.Package // without the kernels, for constants in directives
+	scope := func(fd *ast.FuncDecl, dir directive) constants {
+		if !slices.ContainsFunc(dir.args, isSymbolic) {
+			return constants{}
+		}
+		if known == nil {
+			known = w.check(path, files).Types
+		}
+		return constants{w.Fset, known, fd.Pos()}
+	}
 	for _, f := range files {
 		for _, d := range f.Decls {
 			fd, ok := d.(*ast.FuncDecl)
@@ -142,8 +152,9 @@ func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
 			if !ok || wrongHandler(fd) != "" {
 				continue
 			}
-			a := newActor(fd, dir)
-			added, err := parser.ParseFile(w.Fset, GeneratedFile, actorSource(f, fd, dir, &a), parser.ParseComments|parser.SkipObjectResolution)
+			o, _ := scope(fd, dir).options(dir.args, dir.verb)
+			a := newActor(fd, o)
+			added, err := parser.ParseFile(w.Fset, GeneratedFile, actorSource(f, fd, o, &a), parser.ParseComments|parser.SkipObjectResolution)
 			if err != nil {
 				return nil, nil, fmt.Errorf("kernel of actor %s: %w", a.Handler, err)
 			}
@@ -154,11 +165,17 @@ func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
 	return all, actors, nil
 }
 
-// newActor describes the kernel of a handler.
-func newActor(fd *ast.FuncDecl, dir directive) Actor {
+// isSymbolic reports whether a word of a directive has a value that is not a number.
+func isSymbolic(w word) bool {
+	_, value, _ := strings.Cut(w.text, "=")
+	return strings.Trim(value, "0123456789x") != ""
+}
+
+// newActor describes the kernel of a handler with some options.
+func newActor(fd *ast.FuncDecl, o options) Actor {
 	n := len(handlerParams(fd))
 	a := Actor{Handler: fd.Name.Name, Kernel: fd.Name.Name + "Actor", State: n - 3, In: n - 2, Out: n - 1, loop: "Serve", names: map[string]string{}, pos: fd.Name.Pos()}
-	if o, _ := kernelOptions(dir.args, dir.verb); o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
+	if o.Block[0] <= ir.WarpSize { // if it is not declared it is a warp
 		a.loop = "ServeWarp"
 	}
 	if n > 4 {
@@ -221,7 +238,7 @@ func (a *Actor) Source(kernel, actor string, typ func(i int) string) string {
 
 // actorSource is the file with the kernel of a handler. It imports what the
 // handler's file does, for the types of its parameters.
-func actorSource(f *ast.File, fd *ast.FuncDecl, dir directive, a *Actor) string {
+func actorSource(f *ast.File, fd *ast.FuncDecl, o options, a *Actor) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "package %s\n\nimport (\n\tquernactor %q\n\tquernkernel %q\n", f.Name.Name, actorPath, kernelPath)
 	for _, spec := range f.Imports {
@@ -233,21 +250,14 @@ func actorSource(f *ast.File, fd *ast.FuncDecl, dir directive, a *Actor) string 
 			fmt.Fprintf(&b, "\t%s%s\n", name, spec.Path.Value)
 		}
 	}
-	options := defaultActorBlock
-	for _, w := range dir.args {
-		if strings.HasPrefix(w.text, "block=") {
-			options = ""
-		}
+	if o.Block[0] == 0 {
+		o.Block = defaultActorBlock
 	}
-	for _, w := range dir.args {
-		options += " " + w.text
-	}
-	if o, _ := kernelOptions(dir.args, dir.verb); o.MaxRegs == 0 && o.MinBlocks == 0 {
-		threads := max(o.Block[0]*o.Block[1]*o.Block[2], ir.WarpSize)
-		options += fmt.Sprintf(" maxregs=%d", min(actorRegisters, max(registerFile/threads, minRegisters)))
+	if o.MaxRegs == 0 && o.MinBlocks == 0 {
+		o.MaxRegs = min(actorRegisters, max(registerFile/(o.Block[0]*o.Block[1]*o.Block[2]), minRegisters))
 	}
 	params := handlerParams(fd)
-	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s", strings.TrimSpace(options), a.Source("quernkernel", "quernactor", func(i int) string {
+	fmt.Fprintf(&b, ")\n\n//quern:kernel %s\n%s", o.words(), a.Source("quernkernel", "quernactor", func(i int) string {
 		if t, ok := params[i].(*ast.ArrayType); ok {
 			return types.ExprString(t.Elt)
 		}
@@ -343,7 +353,7 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	if o := l.pkg.Types.Scope().Lookup(name + "Actor"); o != nil && !l.isGenerated(o.Pos()) {
 		report(fd.Name.Pos(), "quern_gen.go would declare %s again, after %s; rename one of them", o.Name(), l.pos(o.Pos()))
 	}
-	o, wrong := kernelOptions(dir.args, dir.verb)
+	o, wrong := l.constantsOf(fd).options(dir.args, dir.verb)
 	for _, w := range wrong {
 		report(w.pos, "%s", w.msg)
 	}
@@ -365,7 +375,7 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 		report(fd.Name.Pos(), "a handler is declared as "+actorForm, name)
 		return
 	}
-	if a := newActor(fd, dir); a.Context > 0 && !isContext(sig.Params().At(a.Context).Type()) {
+	if a := newActor(fd, o); a.Context > 0 && !isContext(sig.Params().At(a.Context).Type()) {
 		v := sig.Params().At(a.Context)
 		report(v.Pos(), "a handler with %d parameters takes its context as the second, %s *actor.Context of package %s, not %s", sig.Params().Len(), nameOr(v, "c"), actorPath, types.TypeString(v.Type(), l.pkg.qualifier))
 		return

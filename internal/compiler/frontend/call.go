@@ -456,8 +456,11 @@ func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
 		fn.errorf(e.Pos(), "append allocates, which is not supported in kernels; write to an index of a slice of the full length")
 	case "make", "new":
 		fn.errorf(e.Pos(), "%s allocates, which is not supported in kernels; use an array, or a buffer passed as a parameter", name)
-	case "copy", "clear":
-		fn.errorf(e.Pos(), "%s is not supported in kernels; write a loop", name)
+	case "copy":
+		return one(fn.copyCall(e))
+	case "clear":
+		fn.clearCall(e)
+		return nil
 	case "delete":
 		fn.errorf(e.Pos(), "maps are not supported in kernels; use a slice or array indexed by the key")
 	case "close":

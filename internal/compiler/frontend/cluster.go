@@ -4,28 +4,21 @@ import (
 	"fmt"
 	"go/ast"
 	"go/constant"
-	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
 
-func parseCluster(s string) ([3]int, error) {
-	cluster := [3]int{1, 1, 1}
-	parts := strings.Split(s, "x")
-	if len(parts) > 3 {
-		return cluster, fmt.Errorf("cluster=%s has more than three dimensions", s)
+func (c constants) cluster(text string) ([3]int, error) {
+	cluster, shown, err := c.extent("cluster", text)
+	if err != nil {
+		return cluster, err
 	}
 	count := 1
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 {
-			return cluster, fmt.Errorf("cluster=%s: %q is not a positive number", s, part)
-		}
+	for _, n := range cluster {
 		if count *= min(n, maxCluster+1); count > maxCluster {
-			return cluster, fmt.Errorf("cluster=%s: a cluster has at most %d blocks", s, maxCluster)
+			return cluster, fmt.Errorf("%s: a cluster has at most %d blocks", strings.TrimSuffix(shown, ","), maxCluster)
 		}
-		cluster[i] = n
 	}
 	return cluster, nil
 }

@@ -25,10 +25,9 @@ func (in instance) same(other instance) bool {
 // compiled, loaded and kept in the generated files by itself.
 const maxInstances = 64
 
-// instances returns those of a kernel: of a generic one those that the option
+// instances returns those of a kernel that a function declares: of a generic one those that the option
 // instantiate spells, of which errors are reported, and those that are wanted.
-func (l *lowering) instances(fd *ast.FuncDecl, obj *types.Func, spelled []word) []instance {
-	kernel := fd.Name.Name
+func (l *lowering) instances(fd *ast.FuncDecl, kernel string, obj *types.Func, spelled []word) []instance {
 	params := obj.Signature().TypeParams()
 	if params.Len() == 0 {
 		if len(spelled) > 0 {
@@ -52,7 +51,7 @@ func (l *lowering) instances(fd *ast.FuncDecl, obj *types.Func, spelled []word) 
 	}
 	var list []instance
 	for _, w := range spelled {
-		in, ok := l.instantiate(fd, obj, w)
+		in, ok := l.instantiate(fd, kernel, obj, w)
 		switch {
 		case !ok:
 		case !slices.ContainsFunc(list, in.same):
@@ -89,8 +88,7 @@ func exampleOf(params *types.TypeParamList) string {
 
 // instantiate resolves the type arguments that w spells, one for each type
 // parameter with colons between them.
-func (l *lowering) instantiate(fd *ast.FuncDecl, obj *types.Func, w word) (in instance, ok bool) {
-	kernel := fd.Name.Name
+func (l *lowering) instantiate(fd *ast.FuncDecl, kernel string, obj *types.Func, w word) (in instance, ok bool) {
 	params := obj.Signature().TypeParams()
 	spelled := splitWord(w, ':')
 	if len(spelled) != params.Len() {

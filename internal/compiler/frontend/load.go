@@ -93,7 +93,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 		if err != nil {
 			return nil, err
 		}
-		files, actors, err := w.withActors(files)
+		files, actors, err := w.withActors(l.ImportPath, files)
 		if err != nil {
 			return nil, err
 		}

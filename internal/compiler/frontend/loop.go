@@ -69,6 +69,9 @@ func (fn *function) rangeStmt(s *ast.RangeStmt, label string) {
 					}
 				}
 			}
+		case u.Info()&types.IsString != 0:
+			fn.errorf(s.X.Pos(), "range over a string takes it apart into runes, which is not supported in kernels; range over the length of a constant string and index its bytes")
+			return
 		default:
 			fn.errorf(s.X.Pos(), "%s", unsupported(xt))
 			return

@@ -81,8 +81,10 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 			}
 			if isKernel {
 				decls = append(decls, fd)
-				for _, name := range generatedNames(fd.Name.Name) {
-					generated[name] = true
+				for _, kernel := range kernelNames(fd) {
+					for _, name := range generatedNames(kernel) {
+						generated[name] = true
+					}
 				}
 			}
 		}
@@ -209,7 +211,7 @@ func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 			continue
 		}
 		var wrong []wrongOption
-		o, wrong = kernelOptions(dir.args, dir.verb)
+		o, wrong = l.constantsOf(fd).options(dir.args, dir.verb)
 		for _, w := range wrong {
 			bad(w.pos, "%s", w.msg)
 		}
@@ -235,11 +237,18 @@ func (l *lowering) lowerKernels(fd *ast.FuncDecl) []*ir.Kernel {
 		return bad(fd.Pos(), "a kernel needs a body")
 	}
 	var kernels []*ir.Kernel
-	for _, instance := range l.instances(fd, obj, o.instances) {
-		if k := l.lowerKernel(fd, obj, instance, o); k != nil {
-			kernels = append(kernels, k)
-			l.pkg.instances[k.Name] = instance.typeArgs
+	before := len(l.diags)
+	for _, kernel := range kernelNames(fd) {
+		if len(l.diags) > before {
+			break // it would all be said again
 		}
+		for _, instance := range l.instances(fd, kernel, obj, o.instances) {
+			if k := l.lowerKernel(fd, obj, instance, o); k != nil {
+				kernels = append(kernels, k)
+				l.pkg.instances[k.Name] = instance.typeArgs
+			}
+		}
+		o.Unchecked = true // the second one
 	}
 	return kernels
 }

@@ -20,6 +20,23 @@ func generatedNames(kernel string) []string {
 	return []string{"Launch" + c, "quern" + c, "quernHost" + c, "quernPlain" + c, "quern_" + kernel}
 }
 
+// uncheckedSuffix ends the name of the kernel that also=unchecked makes.
+const uncheckedSuffix = "Unchecked"
+
+// kernelNames are those of the kernels that a function with a directive declares.
+func kernelNames(fd *ast.FuncDecl) []string {
+	names := []string{fd.Name.Name}
+	for _, dir := range directives(fd.Doc) {
+		if dir.verb != "kernel" {
+			continue
+		}
+		if o, _ := kernelOptions(dir.args, dir.verb); o.also {
+			return append(names, fd.Name.Name+uncheckedSuffix)
+		}
+	}
+	return names
+}
+
 // instanceNames are those of an instance of a generic kernel, such as
 // quernScale_float32 for scale[float32].
 func instanceNames(instance string) []string {
@@ -56,6 +73,9 @@ func (l *lowering) checkNames(kernels []*ast.FuncDecl) {
 			names, pos, kernel = append(names[1:], handlerNames(a.Handler)...), a.pos, a.Handler
 		}
 		l.declareNames(pos, kernel, names)
+		for _, other := range kernelNames(fd)[1:] {
+			l.declareNames(pos, other, generatedNames(other))
+		}
 	}
 }
 

@@ -3,7 +3,6 @@ package frontend
 import (
 	"fmt"
 	"go/token"
-	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -14,6 +13,7 @@ type options struct {
 	ir.Options
 	instances   []word // the type arguments of each instance of a generic kernel
 	specialised []word // a parameter and the values that get forms of their own, each
+	also        bool   // a second kernel is made of the function, without checks
 }
 
 // option is a word that may follow //quern:kernel.
@@ -22,34 +22,40 @@ type option struct {
 	value  string // the form of its value, "" for an option without one
 	repeat bool   // may be given more than once
 	kernel bool   // is not for actors
-	set    func(o *options, value word) error
+	set    func(o *options, c constants, value word) error
 }
 
 // kernelOptionTable are all options, in the order in which errors list them.
 var kernelOptionTable = []option{
-	{name: "block", value: "X[xY[xZ]]", set: func(o *options, value word) (err error) {
-		o.Block, err = parseBlock(value.text)
+	{name: "block", value: "X[xY[xZ]]", set: func(o *options, c constants, value word) (err error) {
+		o.Block, err = c.block(value.text)
 		return err
 	}},
-	{name: "minblocks", value: "N", set: func(o *options, value word) (err error) {
-		o.MinBlocks, err = parseCount("minblocks", value.text, 1, maxResidentBlocks)
+	{name: "minblocks", value: "N", set: func(o *options, c constants, value word) (err error) {
+		o.MinBlocks, err = c.number("minblocks", value.text, 1, maxResidentBlocks)
 		return err
 	}},
-	{name: "maxregs", value: "N", set: func(o *options, value word) (err error) {
-		o.MaxRegs, err = parseCount("maxregs", value.text, minRegisters, maxRegisters)
+	{name: "maxregs", value: "N", set: func(o *options, c constants, value word) (err error) {
+		o.MaxRegs, err = c.number("maxregs", value.text, minRegisters, maxRegisters)
 		return err
 	}},
-	{name: "cluster", value: "X[xY[xZ]]", kernel: true, set: func(o *options, value word) (err error) {
-		o.Cluster, err = parseCluster(value.text)
+	{name: "cluster", value: "X[xY[xZ]]", kernel: true, set: func(o *options, c constants, value word) (err error) {
+		o.Cluster, err = c.cluster(value.text)
 		return err
 	}},
-	{name: "unchecked", set: func(o *options, _ word) error { o.Unchecked = true; return nil }},
-	{name: "fastmath", set: func(o *options, _ word) error { o.FastMath = true; return nil }},
-	{name: "instantiate", value: "T1,T2", kernel: true, set: func(o *options, value word) error {
+	{name: "unchecked", set: func(o *options, _ constants, _ word) error { o.Unchecked = true; return nil }},
+	{name: "also", value: "unchecked", kernel: true, set: func(o *options, _ constants, value word) error {
+		if o.also = value.text == "unchecked"; !o.also {
+			return fmt.Errorf("also=%s: the form that a kernel can have besides is written also=unchecked", value.text)
+		}
+		return nil
+	}},
+	{name: "fastmath", set: func(o *options, _ constants, _ word) error { o.FastMath = true; return nil }},
+	{name: "instantiate", value: "T1,T2", kernel: true, set: func(o *options, _ constants, value word) error {
 		o.instances = splitWord(value, ',')
 		return nil
 	}},
-	{name: "specialise", value: "parameter:value1,value2", repeat: true, kernel: true, set: func(o *options, value word) error {
+	{name: "specialise", value: "parameter:value1,value2", repeat: true, kernel: true, set: func(o *options, _ constants, value word) error {
 		o.specialised = append(o.specialised, value)
 		return nil
 	}},
@@ -62,7 +68,13 @@ type wrongOption struct {
 }
 
 // kernelOptions reads the words after //quern:kernel, or those after //quern:actor.
+// Values that are not numbers count as some number that will do.
 func kernelOptions(args []word, verb string) (o options, wrong []wrongOption) {
+	return constants{}.options(args, verb)
+}
+
+// options reads the words after //quern:kernel, or those after //quern:actor.
+func (c constants) options(args []word, verb string) (o options, wrong []wrongOption) {
 	given := map[string]word{}
 	for _, arg := range args {
 		name, value, hasValue := strings.Cut(arg.text, "=")
@@ -79,12 +91,15 @@ func kernelOptions(args []word, verb string) (o options, wrong []wrongOption) {
 		case again && !known.repeat:
 			err = fmt.Errorf("option %s is given twice; keep one", name)
 		default:
-			err = known.set(&o, word{value, arg.pos + token.Pos(len(name)+1)})
+			err = known.set(&o, c, word{value, arg.pos + token.Pos(len(name)+1)})
 		}
 		if err != nil {
 			wrong = append(wrong, wrongOption{arg.pos, err.Error()})
 		}
 		given[name] = arg
+	}
+	if o.also && o.Unchecked {
+		wrong = append(wrong, wrongOption{given["also"].pos, "the kernel is unchecked already; leave out unchecked, for a checked form and an unchecked one, or also=unchecked"})
 	}
 	if o.MinBlocks > 0 && len(wrong) == 0 {
 		at := given["minblocks"].pos
@@ -127,6 +142,26 @@ func (k option) form() string {
 	return k.name + "=" + k.value
 }
 
+// words are the options of an actor, as the directive of its kernel has them.
+func (o options) words() string {
+	text := fmt.Sprintf("block=%dx%dx%d", o.Block[0], o.Block[1], o.Block[2])
+	for _, n := range []struct {
+		name  string
+		value int
+	}{{"minblocks", o.MinBlocks}, {"maxregs", o.MaxRegs}} {
+		if n.value > 0 {
+			text += fmt.Sprintf(" %s=%d", n.name, n.value)
+		}
+	}
+	if o.Unchecked {
+		text += " unchecked"
+	}
+	if o.FastMath {
+		text += " fastmath"
+	}
+	return text
+}
+
 // splitWord splits a word at separators that are not inside brackets.
 func splitWord(w word, separator byte) []word {
 	var list []word
@@ -157,37 +192,21 @@ const (
 	maxCluster         = 8    // blocks in a cluster
 )
 
-func parseCount(option, s string, least, most int) (int, error) {
-	n, err := strconv.Atoi(s)
-	if err != nil || n < least || n > most {
-		return 0, fmt.Errorf("%s=%s: it takes a number from %d to %d", option, s, least, most)
+func (c constants) block(text string) ([3]int, error) {
+	block, shown, err := c.extent("block", text)
+	if err != nil {
+		return block, err
 	}
-	return n, nil
-}
-
-func parseBlock(s string) ([3]int, error) {
-	block := [3]int{1, 1, 1}
-	parts := strings.Split(s, "x")
-	if len(parts) > 3 {
-		return block, fmt.Errorf("block=%s has more than three dimensions", s)
-	}
-	count := 1
-	for i, part := range parts {
-		n, err := strconv.Atoi(part)
-		if err != nil || n < 1 {
-			return block, fmt.Errorf("block=%s: %q is not a positive number", s, part)
-		}
+	for _, n := range block {
 		if n > maxBlock {
-			return block, fmt.Errorf("block=%s: a block has at most %d threads", s, maxBlock)
+			return block, fmt.Errorf("%s: a block has at most %d threads", strings.TrimSuffix(shown, ","), maxBlock)
 		}
-		block[i] = n
-		count *= n
 	}
-	if count > maxBlock {
-		return block, fmt.Errorf("block=%s is %d threads; a block has at most %d", s, count, maxBlock)
+	if count := block[0] * block[1] * block[2]; count > maxBlock {
+		return block, fmt.Errorf("%s is %d threads; a block has at most %d", shown, count, maxBlock)
 	}
 	if block[2] > 64 {
-		return block, fmt.Errorf("block=%s: the third dimension is at most 64", s)
+		return block, fmt.Errorf("%s: the third dimension is at most 64", strings.TrimSuffix(shown, ","))
 	}
 	return block, nil
 }

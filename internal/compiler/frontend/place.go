@@ -72,6 +72,10 @@ func (fn *function) place(e ast.Expr) ir.Place {
 		case *types.Array:
 			x := fn.place(e.X)
 			return fn.arrayElem(x, e)
+		case *types.Basic:
+			if text, ok := fn.constantString(e.X); ok {
+				return fn.arrayElem(fn.stringTable(text, e.X.Pos()), e)
+			}
 		case *types.Pointer:
 			if _, ok := u.Elem().Underlying().(*types.Array); ok {
 				return fn.arrayElem(fn.deref(fn.expr(e.X), e.Pos()), e)

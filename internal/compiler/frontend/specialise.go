@@ -68,7 +68,7 @@ func (l *lowering) specialValue(fd *ast.FuncDecl, k *ir.Kernel, value word, para
 	tv, err := types.Eval(l.world.Fset, l.pkg.Types, fd.Pos(), value.text)
 	switch {
 	case err != nil:
-		l.errorAt(value.pos, k.Name, "value %q of %s: %s", value.text, param, reasonOf(err))
+		l.errorAt(value.pos, k.Name, "value %q of %s: %s%s", value.text, param, reasonOf(err), l.constantsOf(fd).suggest(value.text))
 	case tv.Value == nil:
 		l.errorAt(value.pos, k.Name, "value %q of %s is not a constant", value.text, param)
 	case t.Kind == ir.Bool && tv.Value.Kind() == constant.Bool:

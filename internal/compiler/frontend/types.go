@@ -31,7 +31,7 @@ func unsupported(t types.Type) string {
 	case *types.Basic:
 		switch {
 		case u.Info()&types.IsString != 0:
-			return "strings are not supported in kernels; pass bytes in a []uint8"
+			return "strings are not supported in kernels; pass bytes in a []uint8, or index a constant string"
 		case u.Kind() == types.UnsafePointer || u.Kind() == types.Uintptr:
 			return "package unsafe and uintptr are not supported in kernels; index a slice"
 		case u.Kind() == types.Invalid: // the type checker does not know those of C

@@ -105,7 +105,7 @@ func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
 func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte, error) {
 	reserved := p.Types.Scope().Names()
 	for _, k := range kernels {
-		reserved = append(reserved, frontend.LauncherName(k.IR.Func.Go.Name), infoName(k.IR.Name), hostName(k.IR.Name))
+		reserved = append(reserved, frontend.LauncherName(declaredName(k)), infoName(k.IR.Name), hostName(k.IR.Name))
 		reserved = append(reserved, typeParameters(p, k)...)
 		if a := p.ActorOf(k.IR.Name); a != nil {
 			reserved = append(reserved, actorNames(a)...)
@@ -129,7 +129,7 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte
 			writeLauncher(&launchers, p, k, params, imports)
 			checked.function(k)
 		default:
-			if i+1 == len(kernels) || kernels[i+1].IR.Func.Go.Name != k.IR.Func.Go.Name {
+			if i+1 == len(kernels) || declaredName(kernels[i+1]) != declaredName(k) {
 				writeGenericLauncher(&launchers, p, instancesOf(k, kernels), imports)
 			}
 			checked.function(k)
@@ -315,8 +315,8 @@ func writeLauncher(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, par
 	name := k.IR.Name
 	gpu := imports.Name(gpuPath)
 	launcher := frontend.LauncherName(name)
-	fmt.Fprintf(b, "\n// %s runs %s on the grid g.\n", launcher, name)
-	if doc := docOf(p, name); doc != "" {
+	fmt.Fprintf(b, "\n// %s runs %s on the grid g%s.\n", launcher, k.IR.Func.Go.Name, withoutChecks(k))
+	if doc := docOf(p, k.IR.Func.Go.Name); doc != "" {
 		b.WriteString("//\n" + doc)
 	}
 	fmt.Fprintf(b, "func %s(s *%s.Stream, g %s.Grid%s) error {\n", launcher, gpu, gpu, signature(params))

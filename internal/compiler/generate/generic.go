@@ -27,6 +27,21 @@ func functionOf(p *frontend.Package, k *compiler.Kernel) *types.Func {
 	return p.Types.Scope().Lookup(k.IR.Func.Go.Name).(*types.Func)
 }
 
+// declaredName is the name of a kernel without type arguments: that of its
+// function, or the one that also=unchecked gives it.
+func declaredName(k *compiler.Kernel) string {
+	name, _, _ := strings.Cut(k.IR.Name, "[")
+	return name
+}
+
+// withoutChecks is what the launcher of the form that also=unchecked makes says.
+func withoutChecks(k *compiler.Kernel) string {
+	if declaredName(k) == k.IR.Func.Go.Name {
+		return ""
+	}
+	return ", without the checks of indices"
+}
+
 // signatureOf is a kernel's signature, of an instance with its type arguments.
 func signatureOf(p *frontend.Package, k *compiler.Kernel) *types.Signature {
 	sig := functionOf(p, k).Signature()
@@ -64,11 +79,11 @@ func typeParameters(p *frontend.Package, k *compiler.Kernel) []string {
 	return names
 }
 
-// instancesOf returns the kernels that are instances of the same function as k.
+// instancesOf returns the kernels that are instances of the same kernel as k.
 func instancesOf(k *compiler.Kernel, kernels []*compiler.Kernel) []*compiler.Kernel {
 	var list []*compiler.Kernel
 	for _, other := range kernels {
-		if other.IR.Func.Go.Name == k.IR.Func.Go.Name {
+		if declaredName(other) == declaredName(k) {
 			list = append(list, other)
 		}
 	}
@@ -92,8 +107,8 @@ func writeGenericLauncher(b *bytes.Buffer, p *frontend.Package, instances []*com
 	s, g, kernel, l, err := fresh("s", taken), fresh("g", taken), fresh("k", taken), fresh("l", taken), fresh("err", taken)
 	params := parameters(instances[0], fn.Signature(), gpu, qualify, taken)
 
-	launcher := frontend.LauncherName(fn.Name())
-	fmt.Fprintf(b, "\n// %s runs %s on the grid %s.\n", launcher, fn.Name(), g)
+	launcher := frontend.LauncherName(declaredName(instances[0]))
+	fmt.Fprintf(b, "\n// %s runs %s on the grid %s%s.\n", launcher, fn.Name(), g, withoutChecks(instances[0]))
 	if doc := docOf(p, fn.Name()); doc != "" {
 		b.WriteString("//\n" + doc)
 	}

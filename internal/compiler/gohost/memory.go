@@ -25,7 +25,7 @@ func (e *emitter) memory(s *ir.Memory) {
 		e.result(s, e.member(kernelPath, "Clock")+"()")
 	case s.Op == ir.GlobalTimer:
 		e.result(s, e.member(kernelPath, "GlobalTimer")+"()")
-	case s.Op == ir.BulkCopy:
+	case s.Op == ir.SliceCopy, s.Op == ir.BulkCopy:
 		e.out.at(s.Pos, true, "copy(%s, %s)", e.expr(s.Args[0], precOr), e.expr(s.Args[1], precOr))
 	default:
 		e.failf("unexpected operation %s", s.Op)

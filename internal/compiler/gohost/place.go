@@ -1,6 +1,7 @@
 package gohost
 
 import (
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/compiler/ir"
@@ -19,6 +20,9 @@ func (e *emitter) place(p ir.Place) string {
 		}
 		return "*" + e.shared(p.Var)
 	case *ir.TablePlace:
+		if p.Table.IsString() {
+			return strconv.Quote(string(p.Table.Data))
+		}
 		return e.member(p.Table.Go.Package, p.Table.Go.Name)
 	case *ir.DerefPlace:
 		if a, ok := p.Ptr.(*ir.Addr); ok {

@@ -26,21 +26,27 @@ const (
 	AsyncWait                    // until at most Count groups of the thread are pending
 	BulkCopy                     // Args[1] is copied to Args[0], both slices; Places[0] is the barrier. The block does it together
 	BulkWait                     // until the copies with the barrier Places[0] have arrived and all threads of the block are here
+	SliceCopy                    // Args[1] is copied to Args[0], both slices, as Go does. In Go only
 	Clock                        // Dst = a counter of the processor's cycles
 	GlobalTimer                  // Dst = nanoseconds
 	numMemoryOps
 )
 
 var memoryNames = [numMemoryOps]string{"load relaxed", "load acquire", "store relaxed", "store release",
-	"async copy", "async commit", "async wait", "bulk copy", "bulk wait", "clock", "global timer"}
+	"async copy", "async commit", "async wait", "bulk copy", "bulk wait", "slice copy", "clock", "global timer"}
 
 var memoryGoNames = [numMemoryOps]string{"LoadRelaxed", "LoadAcquire", "StoreRelaxed", "StoreRelease",
-	"AsyncCopy", "AsyncCommit", "AsyncWait", "BulkCopy", "BulkWait", "Clock", "GlobalTimer"}
+	"AsyncCopy", "AsyncCommit", "AsyncWait", "BulkCopy", "BulkWait", "copy", "Clock", "GlobalTimer"}
 
 func (op MemoryOp) String() string { return memoryNames[op] }
 
 // GoName is the function of package kernel that the operation is written as.
-func (op MemoryOp) GoName() string { return "kernel." + memoryGoNames[op] }
+func (op MemoryOp) GoName() string {
+	if op == SliceCopy {
+		return memoryGoNames[op]
+	}
+	return "kernel." + memoryGoNames[op]
+}
 
 // IsBulk reports whether the threads of a block do the operation together.
 func (op MemoryOp) IsBulk() bool { return op == BulkCopy || op == BulkWait }
@@ -138,6 +144,8 @@ func (v *verifier) memory(s *Memory) {
 		places, args = 1, 2
 	case s.Op == BulkWait:
 		places = 1
+	case s.Op == SliceCopy:
+		args = 2
 	case s.Op == Clock, s.Op == GlobalTimer:
 		result = TInt64
 	}
@@ -151,7 +159,7 @@ func (v *verifier) memory(s *Memory) {
 		v.fail("%s from %s to %s", s.Op, s.Places[1].Type(), s.Places[0].Type())
 	}
 	for _, e := range s.Args {
-		if s.Op == BulkCopy {
+		if s.Op == BulkCopy || s.Op == SliceCopy {
 			v.expr(e)
 			if t := e.Type(); t.Kind != Slice || !t.Equal(s.Args[0].Type()) {
 				v.fail("%s of %s", s.Op, t)

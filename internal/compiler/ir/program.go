@@ -111,9 +111,21 @@ type Local struct {
 	Pos    Pos
 	Hidden bool // not a variable of the source: no message names it
 
+	// Path is what the source calls the part of a variable that this one is, such
+	// as p.X or sums[2]; "" for a whole variable.
+	Path string
+
 	// Uniform says which threads are known to read the same value, whatever its
 	// assignments look like.
 	Uniform Group
+}
+
+// Shown is what the source calls the variable.
+func (v *Local) Shown() string {
+	if v.Path != "" {
+		return v.Path
+	}
+	return v.Name
 }
 
 // Group is threads of one block.
@@ -136,14 +148,17 @@ type SharedVar struct {
 }
 
 // Table is a package-level variable with constant contents that kernels only
-// read.
+// read, or the bytes of a constant string.
 type Table struct {
 	Name string // import/path.Name
 	Type *Type
 	// Data is the contents, little-endian, in Go's layout.
 	Data []byte
-	Go   GoRef
+	Go   GoRef // without a name, of a string
 }
+
+// IsString reports whether the table is a constant string, not a variable.
+func (t *Table) IsString() bool { return t.Go.Name == "" }
 
 // Pos is a position in Go source; Line 0 means unknown.
 type Pos struct {

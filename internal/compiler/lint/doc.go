@@ -1,6 +1,7 @@
 // Package lint finds what makes kernels slow, from their final form:
 //
-//	for _, f := range lint.Check(k) {
+//	findings, err := lint.Check(p, k)
+//	for _, f := range findings {
 //		fmt.Println(f) // blur.go:12:9: kernel blur: uncoalesced: ...
 //	}
 //

@@ -2,6 +2,8 @@ package lint
 
 import (
 	"math/bits"
+	"strconv"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -17,7 +19,9 @@ type value struct {
 	lane  lanes
 	terms []term
 	base  int64  // 0: nothing is added
-	name  string // of a value that is the same for all, for reading
+	name  string // of a value that is the same for all, as the source would write it; "" if it is not known
+	block bool   // it may depend on the block's index
+	set   int    // when a variable got it: two values that it got at once are one
 }
 
 // term is a multiple of a factor that is the same for all threads and not known.
@@ -107,7 +111,10 @@ func add(a, b value, sign int64) value {
 	if a.data || b.data {
 		return unknown()
 	}
-	out := value{base: gcd(a.base, b.base)}
+	out := value{base: gcd(a.base, b.base), block: a.block || b.block}
+	if a.uniform() && b.uniform() && a.base|b.base != 0 {
+		out.name = named(a, map[int64]string{1: "+", -1: "-"}[sign], b)
+	}
 	for i := range out.lane {
 		out.lane[i] = a.lane[i] + sign*b.lane[i]
 	}
@@ -156,6 +163,7 @@ func mul(a, b value) value {
 	}
 	if a.uniform() && b.uniform() {
 		base := int64(unaligned)
+		name, block := named(a, "*", b), a.block || b.block
 		if a.lane == (lanes{}) && b.lane == (lanes{}) && len(a.terms)+len(b.terms) == 0 {
 			if hi, lo := bits.Mul64(uint64(a.base), uint64(b.base)); hi == 0 && lo < aligned {
 				base = int64(lo)
@@ -163,7 +171,9 @@ func mul(a, b value) value {
 				base = aligned
 			}
 		}
-		return same(join(a.name, b.name), base)
+		out := same(name, base)
+		out.block = block
+		return out
 	}
 	if a.uniform() {
 		a, b = b, a
@@ -172,32 +182,52 @@ func mul(a, b value) value {
 	if !b.uniform() || len(a.terms) > 0 {
 		return unknown()
 	}
-	out := scale(value{lane: a.lane}, b.lane[0])
-	if b.base != 0 || len(b.terms) > 0 {
-		name := b.name
-		if name == "" {
-			name = "a value that is not known here"
-		}
-		out.terms = []term{{factor: name, lane: a.lane}}
-	}
+	out := value{terms: []term{{factor: b.name, lane: a.lane}}, block: a.block || b.block}
 	if a.base != 0 {
 		out.base = unaligned
 	}
 	return out
 }
 
-func join(a, b string) string {
-	if a == "" || b == "" {
+// named is how the source would write an operation on two values, "" if one of
+// them has no name or it is long.
+func named(a value, op string, b value) string {
+	const long = 32
+	x, y := operand(a, op, false), operand(b, op, op == "-")
+	switch {
+	case x == "" || y == "" || len(x)+len(y) > long:
 		return ""
+	case y == "0" && op != "*":
+		return x
+	case x == "0" && op == "+":
+		return y
 	}
-	return a + "*" + b
+	return x + op + y
+}
+
+// operand is how the source would write a value beside an operator.
+func operand(v value, op string, right bool) string {
+	name := v.name
+	if c, ok := v.constant(); ok && name == "" {
+		name = strconv.FormatInt(c, 10)
+	}
+	if strings.ContainsAny(name, "+-") && (op == "*" || right) {
+		return "(" + name + ")"
+	}
+	return name
 }
 
 func scale(v value, c int64) value {
-	if c == 0 {
+	switch {
+	case v.data:
+		return unknown()
+	case c == 0:
 		return constant(0)
 	}
-	out := value{base: v.base * max(c, -c)}
+	out := value{base: v.base * max(c, -c), block: v.block}
+	if v.uniform() && v.base != 0 {
+		out.name = named(v, "*", constant(c))
+	}
 	if v.base >= aligned {
 		out.base = aligned
 	}
@@ -219,11 +249,13 @@ func divide(v value, c int64, remainder bool) value {
 	case v.data || c <= 0:
 		return unknown()
 	case v.uniform() && !v.exact():
-		return same(v.name, unaligned)
+		out := same(named(v, map[bool]string{false: "/", true: "%"}[remainder], constant(c)), unaligned)
+		out.block = v.block
+		return out
 	case len(v.terms) > 0 || v.base%c != 0:
 		return unknown()
 	}
-	out := value{}
+	out := value{block: v.block}
 	if !remainder {
 		out.base = v.base / c
 	}
@@ -245,7 +277,7 @@ func bitwise(a, b value, op ir.BinaryOp) value {
 		}
 	}
 	if a.uniform() && b.uniform() && !(a.exact() && b.exact()) {
-		return same("", unaligned)
+		return opaque(a, b)
 	}
 	// Bits below the lowest one of the base carry nothing from it.
 	whole := func(v value) bool {
@@ -262,7 +294,7 @@ func bitwise(a, b value, op ir.BinaryOp) value {
 	if !whole(a) || !whole(b) || op == ir.And && a.base != 0 && b.base != 0 {
 		return unknown()
 	}
-	out := value{base: gcd(a.base, b.base)}
+	out := value{base: gcd(a.base, b.base), block: a.block || b.block}
 	if op == ir.And || op == ir.AndNot {
 		out.base = 0
 		if a.base != 0 || b.base != 0 {
@@ -293,6 +325,7 @@ func meet(a, b value) value {
 		return unknown()
 	case a.pattern(b):
 		a.base = gcd(gcd(a.base, b.base), a.lane[0]-b.lane[0])
+		a.block = a.block || b.block
 		if a.name != b.name {
 			a.name = ""
 		}

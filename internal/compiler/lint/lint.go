@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"slices"
 
+	"quern.dev/internal/compiler"
+	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/opt"
-	"quern.dev/internal/compiler/ptx"
-	"quern.dev/internal/ptxas"
 )
 
 // Finding is something that makes a kernel slow.
@@ -29,13 +29,12 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s %s: %s: %s; %s", f.Pos, what, f.Kernel, f.Rule, f.Text, f.Advice)
 }
 
-// Architecture is the one that spills are looked for on, with ptxas.
-const Architecture = "sm_90"
-
-// Check returns what it finds in a kernel, as the front end made it, in source
-// order. The error is the compiler's.
-func Check(k *ir.Kernel) ([]Finding, error) {
-	variants, err := opt.PTX(k)
+// Check returns what it finds in a kernel of a package, in source order. What is
+// slow in functions of other packages is not the kernel's to change, and left out.
+// The error is the compiler's.
+func Check(p *frontend.Package, k *compiler.Kernel) ([]Finding, error) {
+	// Divisions are looked at as the source has them.
+	variants, err := opt.Config{Without: []string{"strength"}}.PTX(k.IR)
 	if err != nil {
 		return nil, err
 	}
@@ -46,16 +45,15 @@ func Check(k *ir.Kernel) ([]Finding, error) {
 			break
 		}
 	}
-	c := &checker{kernel: final, seen: map[string]bool{}}
+	c := &checker{kernel: final, source: p, work: cost(final.Func.Body), seen: map[string]bool{}}
 	w := walk(final)
 	c.coalescing(w.accesses)
 	c.banks(w.accesses)
+	c.contention(w.atomics)
 	c.divergence(w)
 	c.wide(final.Func.Body)
-	c.bounds(k)
-	if err := c.memory(final); err != nil {
-		return nil, err
-	}
+	c.bounds(k.IR)
+	c.registers(k.Variants, final, variants[len(variants)-1].Kernel)
 	slices.SortStableFunc(c.found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Pos.File, b.Pos.File), cmp.Compare(a.Pos.Line, b.Pos.Line), cmp.Compare(a.Pos.Col, b.Pos.Col))
 	})
@@ -64,6 +62,8 @@ func Check(k *ir.Kernel) ([]Finding, error) {
 
 type checker struct {
 	kernel *ir.Kernel
+	source *frontend.Package
+	work   int // cost of the kernel
 	found  []Finding
 	seen   map[string]bool
 }
@@ -71,54 +71,11 @@ type checker struct {
 // report adds a finding, once for each rule and place.
 func (c *checker) report(pos ir.Pos, rule, advice, format string, args ...any) {
 	key := rule + pos.String()
-	if c.seen[key] {
+	if c.seen[key] || !c.source.Owns(pos) {
 		return
 	}
 	c.seen[key] = true
 	c.found = append(c.found, Finding{Kernel: c.kernel.Name, Pos: pos, Rule: rule, Text: fmt.Sprintf(format, args...), Advice: advice})
-}
-
-// memory reports variables that live in local memory, and spills where the
-// assembler is there to tell.
-func (c *checker) memory(k *ir.Kernel) error {
-	m, err := ptx.Emit(k, ptx.Options{OmitLines: true})
-	if err != nil {
-		return err
-	}
-	if m.LocalBytes > 0 {
-		v := c.local(k)
-		c.report(v.Pos, "local memory", "index it by constants (loops with constant bounds are unrolled), or keep it in shared memory",
-			"%s is indexed by a variable, so that %d bytes a thread live in memory", v.Name, m.LocalBytes)
-	}
-	if _, err := ptxas.Find(); err != nil || len(c.found) > 0 && m.LocalBytes > 0 {
-		return nil
-	}
-	info, err := ptxas.Assemble(m.Text, Architecture)
-	if err != nil {
-		return nil // the target may be beyond what the assembler knows
-	}
-	if spilled := info.SpillLoads + info.SpillStores; spilled > 0 {
-		c.report(k.Func.Pos, "spills", "declare a smaller block= or fewer minblocks=, or let a thread hold fewer values at once",
-			"%d registers are not enough: %d bytes are written to and read from memory", info.Registers, spilled)
-	}
-	return nil
-}
-
-// local is the largest variable that is left in memory.
-func (c *checker) local(k *ir.Kernel) *ir.Local {
-	best := &ir.Local{Name: "a variable", Type: ir.TBool, Pos: k.Func.Pos}
-	for _, v := range k.Func.Locals {
-		if v.Type.IsAggregate() && v.Type.Size() >= best.Type.Size() {
-			best = v
-		}
-	}
-	if best.Pos.Line == 0 {
-		best = &ir.Local{Name: best.Name, Type: best.Type, Pos: k.Func.Pos}
-	}
-	if best.Hidden {
-		best = &ir.Local{Name: "a value", Type: best.Type, Pos: best.Pos}
-	}
-	return best
 }
 
 // bounds reports kernels that assume a block and do not declare it.
@@ -126,7 +83,7 @@ func (c *checker) bounds(k *ir.Kernel) {
 	if k.Options.Block[0] > 0 || len(k.Shared) == 0 {
 		return
 	}
-	at, found := k.Func.Pos, false
+	at, found := c.source.Declared(k), false
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		i, ok := p.(*ir.IndexPlace)
 		if !ok || found {

@@ -8,7 +8,9 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/lint"
 	"quern.dev/internal/ptxas"
 	"quern.dev/internal/testmodule"
@@ -32,7 +34,7 @@ func findings(t *testing.T, file string) string {
 	}
 	var b strings.Builder
 	for _, k := range prog.Kernels {
-		list, err := lint.Check(k)
+		list, err := check(p, k)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,8 +45,25 @@ func findings(t *testing.T, file string) string {
 	return b.String()
 }
 
+func check(p *frontend.Package, k *ir.Kernel) ([]lint.Finding, error) {
+	compiled, err := compiler.Compile(context.Background(), k)
+	if err != nil {
+		return nil, err
+	}
+	return lint.Check(p, compiled)
+}
+
+// withoutAssembler hides the assembler that the machine has: findings about
+// registers are then the estimates.
+func withoutAssembler(t *testing.T) {
+	find := ptxas.Find
+	ptxas.Find = func() (string, error) { return "", ptxas.ErrNotFound }
+	t.Cleanup(func() { ptxas.Find = find })
+}
+
 func TestSlowKernelsAreFound(t *testing.T) {
 	testmodule.NeedSource(t)
+	withoutAssembler(t)
 	const golden = "testdata/slow.golden"
 	got := findings(t, "testdata/slow.go")
 	if *update {
@@ -70,6 +89,7 @@ func TestFastKernelsAreLeftAlone(t *testing.T) {
 
 func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
 	testmodule.NeedSource(t)
+	withoutAssembler(t)
 	packages, err := frontend.Load(context.Background(), "../../..", "./examples/photo", "./examples/saxpy", "./bench/...")
 	if err != nil {
 		t.Fatal(err)
@@ -81,15 +101,13 @@ func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, k := range prog.Kernels {
-			list, err := lint.Check(k)
+			list, err := check(p, k)
 			if err != nil {
 				t.Fatal(err)
 			}
 			kernels++
 			for _, f := range list {
-				if p.Owns(k.Name, f.Pos) {
-					t.Error(f)
-				}
+				t.Error(f)
 			}
 		}
 	}
@@ -120,23 +138,75 @@ func much(t kernel.Thread, x []float32) {
 }
 `
 
-func TestSpillsAreFoundWhereThereIsAnAssembler(t *testing.T) {
-	if _, err := ptxas.Find(); err != nil {
-		t.Skip(err)
+// What takes two registers each where int does not fit 32 bits.
+const spillingWide = `package p
+
+import "quern.dev/kernel"
+
+//quern:kernel block=256 maxregs=48
+func offsets(t kernel.Thread, n int, x, out []float32) {
+	i := t.Global()
+	if i >= n {
+		return
 	}
-	p, err := frontend.Text("p.go", spilling)
-	if err != nil {
-		t.Fatal(err)
+	var at [18]int
+	for k := range 18 {
+		at[k] = (i*(2*k+1) + k*n) % len(x)
 	}
-	prog, err := p.Lower()
-	if err != nil {
-		t.Fatal(err)
+	sum := float32(0)
+	for r := range n {
+		for k := range 18 {
+			sum += x[at[k]]
+			at[k] = at[(k+5)%18] + r
+			if at[k] >= len(x) {
+				at[k] -= len(x)
+			}
+		}
 	}
-	list, err := lint.Check(prog.Kernels[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if len(list) != 1 || list[0].Rule != "spills" || !strings.Contains(list[0].Text, "24 registers are not enough") {
-		t.Errorf("have %v", list)
+	out[i] = sum
+}
+`
+
+func TestSpillsAreFound(t *testing.T) {
+	for _, test := range []struct{ name, text, counted, estimated string }{
+		{"of all variants", spilling, "24 registers are not enough: each thread writes", "words are live at once, and a thread has 24 registers"},
+		{"of the wide variant", spillingWide, "in launches whose indices do not fit 32 bits, 48 registers are not enough", ""},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			spills := func(text, want string) {
+				t.Helper()
+				p, err := frontend.Text("p.go", text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				prog, err := p.Lower()
+				if err != nil {
+					t.Fatal(err)
+				}
+				list, err := check(p, prog.Kernels[0])
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, f := range list {
+					if f.Rule == "spills" && strings.Contains(f.Text, want) {
+						return
+					}
+				}
+				t.Errorf("want a finding with %q; have %v", want, list)
+			}
+			t.Run("counted", func(t *testing.T) {
+				if _, err := ptxas.Find(); err != nil {
+					t.Skip(err)
+				}
+				spills(test.text, test.counted)
+			})
+			if test.estimated == "" {
+				return
+			}
+			t.Run("estimated", func(t *testing.T) {
+				withoutAssembler(t)
+				spills(test.text, test.estimated)
+			})
+		})
 	}
 }

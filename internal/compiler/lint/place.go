@@ -15,9 +15,16 @@ func (w *walker) vector(p ir.Place, n int, store bool) {
 
 func (w *walker) access(p ir.Place, bytes int64, store bool) value {
 	object, pos, at := w.way(p)
-	if object != nil && w.record && !at.data {
-		w.accesses = append(w.accesses, access{p, pos, object, at, bytes, store, w.active})
+	if object == nil || !w.record || at.data || w.active == 0 {
+		return at
 	}
+	a := access{p, pos, object, at, at, bytes, store, w.active, w.weight}
+	if _, shared := object.(*ir.SharedVar); shared {
+		w.padding, w.record = 1, false
+		_, _, a.padded = w.way(p)
+		w.padding, w.record = 0, true
+	}
+	w.accesses = append(w.accesses, a)
 	return at
 }
 
@@ -36,7 +43,7 @@ func (w *walker) way(p ir.Place) (object any, pos ir.Pos, at value) {
 		return object, pos, add(at, constant(p.X.Type().Fields[p.Field].Offset), 1)
 	case *ir.IndexPlace:
 		object, _, at = w.way(p.X)
-		return object, p.Pos, add(at, scale(w.value(p.Index), p.Type().Size()), 1)
+		return object, p.Pos, add(at, scale(w.value(p.Index), w.distance(p.Type())), 1)
 	case *ir.ElemPlace:
 		object, at = w.slice(p.Slice)
 		return object, p.Pos, add(at, scale(w.value(p.Index), p.Type().Size()), 1)
@@ -47,6 +54,17 @@ func (w *walker) way(p ir.Place) (object any, pos ir.Pos, at value) {
 		return nil, p.Pos, opaque(w.value(p.Ptr))
 	}
 	return nil, pos, unknown()
+}
+
+// distance is that of neighbouring elements of a type, in bytes.
+func (w *walker) distance(t *ir.Type) int64 {
+	if t.Kind != ir.Array || w.padding == 0 {
+		return t.Size()
+	}
+	if t.Elem.Kind == ir.Array {
+		return t.Len * w.distance(t.Elem)
+	}
+	return (t.Len + w.padding) * t.Elem.Size()
 }
 
 // part is where a slice begins: in an object, at an offset.
@@ -93,15 +111,4 @@ func (w *walker) sliceOf(e ir.Expr) part {
 		return p
 	}
 	return part{nil, unknown()}
-}
-
-// name is what the source calls an object.
-func name(object any) string {
-	switch o := object.(type) {
-	case *ir.Local:
-		return o.Name
-	case *ir.SharedVar:
-		return o.Name
-	}
-	return ""
 }

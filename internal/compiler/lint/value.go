@@ -51,17 +51,19 @@ func (w *walker) value(e ir.Expr) value {
 
 // opaque is a value that is computed from others in a way that is not followed.
 func opaque(args ...value) value {
+	out := same("", unaligned)
 	for _, a := range args {
 		if !a.uniform() {
 			return unknown()
 		}
+		out.block = out.block || a.block
 	}
-	return same("", unaligned)
+	return out
 }
 
 func (w *walker) length(x ir.Expr) value {
 	if v, ok := ir.Variable(x); ok {
-		return same("len("+v.Name+")", unaligned)
+		return same("len("+v.Shown()+")", unaligned)
 	}
 	return same("", unaligned)
 }
@@ -71,13 +73,18 @@ func (w *walker) load(p ir.Place) value {
 		if x, ok := w.env[v.Var]; ok {
 			return x
 		}
+		if w.uniform.IsUniform(v.Var) {
+			x := same("", unaligned).called(v.Var)
+			x.block = true
+			return x
+		}
 		return unknown()
 	}
-	at := w.place(p, false)
-	if at.uniform() {
-		return same("", unaligned)
+	v := opaque(w.place(p, false))
+	if _, shared := ir.Root(p).(*ir.SharedPlace); shared {
+		v.block = true
 	}
-	return unknown()
+	return v
 }
 
 func (w *walker) binary(e *ir.Binary) value {
@@ -126,7 +133,7 @@ func (w *walker) intrinsic(e *ir.Intrinsic) value {
 	if (e.Op == ir.Min || e.Op == ir.Max) && e.T.IsInteger() {
 		switch {
 		case args[0].uniform() && args[1].uniform():
-			return same("", unaligned)
+			return opaque(args...)
 		case args[0].uniform():
 			return args[1]
 		case args[1].uniform():
@@ -142,6 +149,16 @@ func (w *walker) same(e ir.Expr) bool {
 	w.record = false
 	defer func() { w.record = record }()
 	return w.value(e).uniform()
+}
+
+// every reports whether a condition holds, or does not, for nearly all threads of
+// the grid: it is the same in all blocks, or compares with a bound of the data.
+func (w *walker) every(e ir.Expr) bool {
+	record := w.record
+	w.record = false
+	defer func() { w.record = record }()
+	v := w.value(e)
+	return v.uniform() && !v.block || w.boundary(e)
 }
 
 // condition returns the lanes for which a condition holds. If that is not known

@@ -2,20 +2,29 @@ package lint
 
 import (
 	"maps"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/opt"
 )
 
 // walker goes through a kernel as one warp.
 type walker struct {
 	kernel   *ir.Kernel
+	uniform  *opt.Uniformity // what the threads of a warp have in common for other reasons
 	threads  map[ir.ThreadOp]value
 	env      map[*ir.Local]value
+	sets     int                // times that a variable was set
 	slices   map[*ir.Local]part // what local slices are
 	active   uint32             // lanes that may be here
-	record   bool               // accesses count: loop variables have settled
+	left     map[exit]uint32
+	record   bool // accesses count: loop variables have settled
+	weight   int  // of what is here, for what it costs
+	padding  int64
+	data     conditions
 	accesses []access
 	branches []branch
+	atomics  []atomic
 }
 
 // access is one access of the warp.
@@ -24,9 +33,34 @@ type access struct {
 	pos    ir.Pos
 	object any // the slice's variable or the shared variable
 	at     value
+	padded value // the same if the rows of a shared array were one element longer
 	bytes  int64
 	store  bool
 	active uint32
+	weight int
+}
+
+// atomic is an atomic operation of the warp.
+type atomic struct {
+	s      *ir.Atomic
+	object any
+	at     value
+	active uint32
+}
+
+// conditions are those on data, under which an unknown part of the threads is.
+type conditions struct {
+	depth int           // enclosing
+	left  map[exit]bool // where part of the threads have gone
+}
+
+func (c *conditions) some() bool { return c.depth > 0 || len(c.left) > 0 }
+
+// exit is where a jump leads: to the end of what has the label, or of an iteration
+// of it, or without a label to the end of the thread.
+type exit struct {
+	label     *ir.Label
+	iteration bool
 }
 
 // branch is a condition that may send the lanes of a warp apart.
@@ -40,7 +74,10 @@ type branch struct {
 const allLanes = 1<<32 - 1
 
 func walk(k *ir.Kernel) *walker {
-	w := &walker{kernel: k, env: map[*ir.Local]value{}, slices: map[*ir.Local]part{}, active: allLanes, record: true}
+	w := &walker{
+		kernel: k, uniform: opt.AnalyseWarp(k), env: map[*ir.Local]value{}, slices: map[*ir.Local]part{},
+		active: allLanes, left: map[exit]uint32{}, record: true, weight: 1, data: conditions{left: map[exit]bool{}},
+	}
 	w.threads = coordinates(k)
 	for _, p := range k.Func.Params {
 		w.env[p] = same(p.Name, unaligned)
@@ -88,7 +125,9 @@ func coordinates(k *ir.Kernel) map[ir.ThreadOp]value {
 		ir.ThreadIdxX: x, ir.ThreadIdxY: y, ir.ThreadIdxZ: z, ir.LaneID: lane, ir.WarpID: constant(first / 32),
 	}
 	for i, name := range []string{"BlockIdx.X", "BlockIdx.Y", "BlockIdx.Z"} {
-		m[ir.BlockIdxX+ir.ThreadOp(i)] = same(name, unaligned)
+		v := same(name, unaligned)
+		v.block = true
+		m[ir.BlockIdxX+ir.ThreadOp(i)] = v
 	}
 	for i, name := range []string{"GridDim.X", "GridDim.Y", "GridDim.Z"} {
 		m[ir.GridDimX+ir.ThreadOp(i)] = same(name, unaligned)
@@ -117,10 +156,7 @@ func (w *walker) stmt(s ir.Stmt) {
 			if p.Var.Type.Kind == ir.Slice {
 				w.slices[p.Var] = w.sliceOf(s.Src)
 			}
-			if v.name == "" && v.uniform() {
-				v.name = p.Var.Name
-			}
-			w.env[p.Var] = v
+			w.set(p.Var, v.called(p.Var))
 			return
 		}
 		w.place(s.Dst, true)
@@ -128,11 +164,55 @@ func (w *walker) stmt(s ir.Stmt) {
 		w.branch(s)
 	case *ir.Loop:
 		w.loop(s)
+		w.arrive(exit{label: s.Label})
 	case *ir.Block:
 		w.body(s.Body)
+		w.arrive(exit{label: s.Label})
+	case *ir.Break:
+		w.leave(exit{label: s.Label})
+	case *ir.Continue:
+		w.leave(exit{s.Label, true})
+	case *ir.Return:
+		w.leave(exit{})
 	default:
 		w.others(s)
 	}
+}
+
+// set gives a variable a value.
+func (w *walker) set(v *ir.Local, x value) {
+	if x.data && w.uniform.IsUniform(v) {
+		x = same("", unaligned).called(v)
+		x.block = true
+	}
+	w.sets++
+	x.set = w.sets
+	w.env[v] = x
+}
+
+// called is a value as a variable of the source holds it. Where it has no name of
+// its own, or is computed, it has the variable's.
+func (v value) called(as *ir.Local) value {
+	if v.uniform() && !as.Hidden && (v.name == "" || strings.ContainsAny(v.name, "+-*/%(")) && !v.exact() {
+		v.name = as.Shown()
+	}
+	return v
+}
+
+// leave takes the lanes that are here to an exit.
+func (w *walker) leave(to exit) {
+	w.left[to] |= w.active
+	w.active = 0
+	if w.data.depth > 0 {
+		w.data.left[to] = true
+	}
+}
+
+// arrive is where an exit leads.
+func (w *walker) arrive(from exit) {
+	w.active |= w.left[from]
+	delete(w.left, from)
+	delete(w.data.left, from)
 }
 
 // others sees the expressions and places of a statement that has no body.
@@ -140,7 +220,10 @@ func (w *walker) others(s ir.Stmt) {
 	switch s := s.(type) {
 	case *ir.Atomic:
 		w.values(s.Args)
-		w.way(s.Place) // conflicts of atomic operations are another matter
+		object, _, at := w.way(s.Place)
+		if w.record && object != nil && !w.data.some() {
+			w.atomics = append(w.atomics, atomic{s, object, at, w.active})
+		}
 	case *ir.Memory:
 		w.values(s.Args)
 		for i, p := range s.Places {
@@ -160,7 +243,7 @@ func (w *walker) others(s ir.Stmt) {
 	}
 	for _, v := range ir.Defined(s) {
 		if v != nil {
-			w.env[v] = unknown()
+			w.set(v, unknown())
 		}
 	}
 }
@@ -177,24 +260,37 @@ func (w *walker) branch(s *ir.If) {
 	if w.record {
 		w.branches = append(w.branches, branch{s, s.Cond, taken, known})
 	}
+	uniform := known && (taken&w.active == 0 || taken&w.active == w.active) || w.same(s.Cond)
+	data := !known && !w.every(s.Cond)
 	before, active := w.env, w.active
-	w.env = maps.Clone(before)
-	w.active = active & taken
-	w.body(s.Then)
-	then := w.env
-	w.env = maps.Clone(before)
-	w.active = active
-	if known {
-		w.active = active &^ taken
+	arm := func(list []ir.Stmt, lanes uint32) (env map[*ir.Local]value, behind uint32) {
+		w.env, w.active = maps.Clone(before), active&lanes
+		if data {
+			w.data.depth++
+			defer func() { w.data.depth-- }()
+		}
+		w.body(list)
+		return w.env, w.active
 	}
-	w.body(s.Else)
-	other := w.env
-	w.active = active
-	uniform := known && (taken&active == 0 || taken&active == active) || w.same(s.Cond)
+	then, x := arm(s.Then, taken)
+	rest := uint32(allLanes)
+	if known {
+		rest = ^taken
+	}
+	other, y := arm(s.Else, rest)
+	w.active = x | y
 	w.env = before
 	for v := range assigned(s) {
-		if _, ok := before[v]; ok {
-			before[v] = settled(then, other, v, uniform)
+		if _, ok := before[v]; !ok {
+			continue
+		}
+		switch { // who has left does not come to what follows
+		case x == 0 && y != 0:
+			before[v] = other[v]
+		case y == 0 && x != 0, then[v].set == other[v].set:
+			before[v] = then[v]
+		default:
+			w.set(v, settled(then, other, v, uniform))
 		}
 	}
 }
@@ -203,7 +299,7 @@ func (w *walker) branch(s *ir.If) {
 func settled(then, other map[*ir.Local]value, v *ir.Local, uniform bool) value {
 	a, b := then[v], other[v]
 	if uniform && a.uniform() && b.uniform() && !a.pattern(b) {
-		return same(v.Name, unaligned)
+		return opaque(a, b).called(v)
 	}
 	if !uniform && a.uniform() && b.uniform() {
 		x, ok := a.constant()
@@ -224,7 +320,8 @@ func (w *walker) loop(s *ir.Loop) {
 			entry[v] = e
 			e.base = gcd(e.base, aligned)
 			if e.uniform() {
-				e.name = v.Name
+				e.name = ""
+				e = e.called(v)
 			}
 			w.env[v] = e
 		}
@@ -238,13 +335,10 @@ func (w *walker) loop(s *ir.Loop) {
 		for v := range entry {
 			next := meet(start[v], w.env[v])
 			if next.data && start[v].uniform() && w.env[v].uniform() {
-				next = same(v.Name, unaligned)
+				next = opaque(start[v], w.env[v])
 			}
 			again = again || next.data != start[v].data || next.base != start[v].base
-			if next.name == "" && next.uniform() {
-				next.name = v.Name
-			}
-			start[v] = next
+			start[v] = next.called(v)
 		}
 		w.env = start
 		w.active = active
@@ -257,16 +351,27 @@ func (w *walker) loop(s *ir.Loop) {
 		start := maps.Clone(w.env)
 		w.iteration(s)
 		w.env = start
-		w.active = active
+	}
+	w.active = active
+	if s.Cond == nil {
+		w.active = 0 // who leaves does so by a jump
 	}
 }
 
+// iteration goes through a loop's body once, as those do who come to its end.
 func (w *walker) iteration(s *ir.Loop) {
+	w.weight *= iterations
+	defer func() { w.weight /= iterations }()
 	w.body(s.Pre)
 	if s.Cond != nil {
 		w.value(s.Cond)
+		if _, known := w.condition(s.Cond); !known && !w.every(s.Cond) {
+			w.data.depth++
+			defer func() { w.data.depth-- }()
+		}
 	}
 	w.body(s.Body)
+	w.arrive(exit{s.Label, true})
 	w.body(s.Post)
 }
 

@@ -71,7 +71,7 @@ func (x *expansion) set(dst ir.Place, src ir.Expr) {
 }
 
 func (x *expansion) temp(t *ir.Type) *ir.Local {
-	v := &ir.Local{Name: "part", Type: t, Pos: x.pos}
+	v := &ir.Local{Name: "part", Type: t, Pos: x.pos, Hidden: true}
 	x.f.Locals = append(x.f.Locals, v)
 	return v
 }

@@ -255,7 +255,7 @@ func (c *counting) isMultiple() bool {
 // variable. It is the bound less the steps within a batch, or the least int32 if
 // that is lower.
 func (b *batcher) limit(c *counting, pos ir.Pos) ([]ir.Stmt, *ir.Local) {
-	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32}
+	limit := &ir.Local{Name: c.v.Name + "Limit", Type: ir.TInt32, Hidden: true}
 	b.f.Locals = append(b.f.Locals, limit)
 	within := int64(c.size - 1)
 	bound := ir.CloneExpr(c.cond.Y)

@@ -66,7 +66,7 @@ func (c *collector) set(v *ir.Local, value ir.Expr) {
 }
 
 func (c *collector) local(name string, t *ir.Type) *ir.Local {
-	v := &ir.Local{Name: name, Type: t, Pos: c.pos}
+	v := &ir.Local{Name: name, Type: t, Pos: c.pos, Hidden: true}
 	c.f.Locals = append(c.f.Locals, v)
 	return v
 }

@@ -32,7 +32,7 @@ func (h *hoister) list(list []ir.Stmt) []ir.Stmt {
 		case *ir.Loop:
 			s.Body = h.list(s.Body)
 			if bound := h.bound(s); bound != nil {
-				v := &ir.Local{Name: "bound", Type: bound.Y.Type()}
+				v := &ir.Local{Name: "bound", Type: bound.Y.Type(), Hidden: true}
 				h.f.Locals = append(h.f.Locals, v)
 				out = append(out, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: bound.Y, Pos: s.Pos})
 				bound.Y = ir.Get(v)

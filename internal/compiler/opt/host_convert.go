@@ -95,7 +95,7 @@ func (t *Truncations) canWrite(f *ir.Func) bool {
 			case *ir.FieldPlace:
 				ok = ok && namesField(p.X.Type(), p.Field)
 			case *ir.TablePlace:
-				ok = ok && t.names(p.Table.Go.Package, p.Table.Go.Name)
+				ok = ok && (p.Table.IsString() || t.names(p.Table.Go.Package, p.Table.Go.Name))
 			}
 			return ok
 		},

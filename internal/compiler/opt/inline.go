@@ -178,7 +178,7 @@ func (r *results) assign(s *ir.Return) []ir.Stmt {
 }
 
 func (r *results) temp(t *ir.Type, pos ir.Pos) *ir.Local {
-	v := &ir.Local{Name: "result", Type: t, Pos: pos}
+	v := &ir.Local{Name: "result", Type: t, Pos: pos, Hidden: true}
 	r.caller.Locals = append(r.caller.Locals, v)
 	return v
 }

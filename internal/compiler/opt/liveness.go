@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // deadStores removes what a kernel gives to variables and nothing reads, on any
 // way that control takes from there: assignments, results of operations, and
@@ -11,6 +15,42 @@ import "quern.dev/internal/compiler/ir"
 // counts itself, and what the copies of a loop hand to a copy that is not there.
 // Variables that pointers reach stay as they are.
 func deadStores(f *ir.Func) {
+	l := newLiveness(f)
+	for _, l.remove = range [...]bool{false, true} {
+		l.list(&f.Body, l.none())
+	}
+}
+
+// LiveWords is the number of words of 32 bits in the variables of a finished kernel
+// that are live at once, at most: a thread has at least as many registers, or spills.
+// Parameters are not in registers.
+func LiveWords(k *ir.Kernel) int {
+	l := newLiveness(k.Func)
+	words := make([]int, len(l.index))
+	for v, i := range l.index {
+		switch t := v.Type; {
+		case slices.Contains(k.Func.Params, v) || t.IsAggregate(): // in other memory
+		case t.Kind == ir.Slice:
+			words[i] = 3 // an address, and a length that fits 32 bits mostly
+		default:
+			words[i] = int(t.Size()+3) / 4
+		}
+	}
+	most := 0
+	l.watch = func(live liveSet) {
+		n := 0
+		for i, w := range words {
+			if live.has(i) {
+				n += w
+			}
+		}
+		most = max(most, n)
+	}
+	l.list(&k.Func.Body, l.none())
+	return most
+}
+
+func newLiveness(f *ir.Func) *liveness {
 	l := &liveness{
 		f: f, index: map[*ir.Local]int{}, heads: map[*ir.Loop]liveSet{},
 		breaks: map[*ir.Label]liveSet{}, continues: map[*ir.Label]liveSet{},
@@ -20,9 +60,7 @@ func deadStores(f *ir.Func) {
 			l.index[v] = len(l.index)
 		}
 	}
-	for _, l.remove = range [...]bool{false, true} {
-		l.list(&f.Body, l.none())
-	}
+	return l
 }
 
 // liveSet has a bit for each variable whose value may be read.
@@ -53,6 +91,8 @@ type liveness struct {
 	// breaks and continues hold what is live where jumps lead.
 	breaks, continues map[*ir.Label]liveSet
 	remove            bool // the sets are final
+
+	watch func(live liveSet) // is told what is live before each statement; nil: nobody is
 }
 
 func (l *liveness) none() liveSet { return make(liveSet, (len(l.index)+63)/64) }
@@ -67,6 +107,9 @@ func (l *liveness) list(list *[]ir.Stmt, live liveSet) (empty bool) {
 			if l.remove {
 				(*list)[kept] = s
 			}
+		}
+		if l.watch != nil {
+			l.watch(live)
 		}
 	}
 	if l.remove {

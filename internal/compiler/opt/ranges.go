@@ -104,7 +104,7 @@ func freezeParams(f *ir.Func) {
 	assign := func(v *ir.Local) {
 		t := v.Type
 		if isParam[v] && copies[v] == nil && (t.IsInteger() || t.Kind == ir.Bool || t.Kind == ir.Slice) {
-			copies[v] = &ir.Local{Name: v.Name, Type: t, Pos: v.Pos}
+			copies[v] = &ir.Local{Name: v.Name, Type: t, Pos: v.Pos, Hidden: v.Hidden, Path: v.Path}
 			order = append(order, v)
 		}
 	}

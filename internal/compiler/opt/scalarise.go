@@ -137,11 +137,13 @@ func (n *node) part(i int) *node {
 		return n.parts[i]
 	}
 	t := n.local.Type
-	v := &ir.Local{Pos: n.local.Pos}
+	v := &ir.Local{Pos: n.local.Pos, Hidden: n.local.Hidden}
 	if t.Kind == ir.Struct {
 		v.Name, v.Type = n.local.Name+"_"+t.Fields[i].Name, t.Fields[i].Type
+		v.Path = n.local.Shown() + "." + t.Fields[i].Name
 	} else {
 		v.Name, v.Type = fmt.Sprintf("%s_%d", n.local.Name, i), t.Elem
+		v.Path = fmt.Sprintf("%s[%d]", n.local.Shown(), i)
 	}
 	n.parts[i] = &node{local: v, memory: v.Type.Kind == ir.Array && v.Type.Len > maxSplit}
 	return n.parts[i]

@@ -151,7 +151,7 @@ func (s *strengthener) repeatable(x ir.Expr) (ir.Expr, bool) {
 	if !s.mayHoist {
 		return nil, false
 	}
-	v := &ir.Local{Name: "dividend", Type: x.Type()}
+	v := &ir.Local{Name: "dividend", Type: x.Type(), Hidden: true}
 	s.kernel.Func.Locals = append(s.kernel.Func.Locals, v)
 	s.pending = append(s.pending, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: x})
 	return ir.Get(v), true

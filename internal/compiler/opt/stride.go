@@ -80,7 +80,7 @@ func (s *strider) inStep(before ir.Stmt, loop *ir.Loop) []ir.Stmt {
 	if own == nil {
 		return nil
 	}
-	k := &ir.Local{Name: i.Name + "First", Type: i.Type, Pos: i.Pos}
+	k := &ir.Local{Name: i.Name + "First", Type: i.Type, Pos: i.Pos, Hidden: true}
 	s.f.Locals = append(s.f.Locals, k)
 	if first == nil {
 		first = ir.IntConst(i.Type, 0)

@@ -515,7 +515,7 @@ func (v *vectoriser) rely(w row) {
 }
 
 func (v *vectoriser) temp(t *ir.Type) *ir.Local {
-	l := &ir.Local{Name: "part", Type: ir.Basic(t.Kind)}
+	l := &ir.Local{Name: "part", Type: ir.Basic(t.Kind), Hidden: true}
 	v.kernel.Func.Locals = append(v.kernel.Func.Locals, l)
 	v.uses[l] = &usage{}
 	return l

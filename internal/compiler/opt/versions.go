@@ -130,7 +130,7 @@ func (s *versioner) rename(list []ir.Stmt, v *ir.Local, hasValue bool) {
 		if now != v {
 			r.Body(list[i : i+1]) // its operands, and its destination too
 		}
-		now = &ir.Local{Name: v.Name, Type: v.Type, Pos: v.Pos}
+		now = &ir.Local{Name: v.Name, Type: v.Type, Pos: v.Pos, Hidden: v.Hidden, Path: v.Path}
 		s.f.Locals = append(s.f.Locals, now)
 		redefine(t, before, now)
 		if a, ok := t.(*ir.Assign); ok {

@@ -112,6 +112,8 @@ func (w *writers) memory(s *ir.Memory) {
 	case s.Op == ir.BulkCopy:
 		w.write(s.Places[0])
 		w.merge(w.written, w.value(s.Args[0]))
+	case s.Op == ir.SliceCopy:
+		w.merge(w.written, w.value(s.Args[0]))
 	default:
 		for _, p := range s.Places {
 			w.write(p)

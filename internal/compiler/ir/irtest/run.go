@@ -134,6 +134,8 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 		m.atomic(s)
 	case *ir.Check:
 		m.place(s.Place)
+	case *ir.Memory:
+		m.memory(s)
 	case *ir.LoadVector:
 		o, off := m.place(s.Place)
 		for i, v := range s.Dst {
@@ -158,6 +160,17 @@ func (m *machine) stmt(s ir.Stmt) (exit, *ir.Label) {
 		panic(&Fault{"panic", s.Pos})
 	}
 	return falls, nil
+}
+
+// memory runs the operations on memory that one thread is enough for.
+func (m *machine) memory(s *ir.Memory) {
+	if s.Op != ir.SliceCopy {
+		panic("irtest: " + s.Op.String())
+	}
+	dst, src := m.scalar(s.Args[0]), m.scalar(s.Args[1])
+	if n := min(dst.Len, src.Len) * cells(s.Args[0].Type().Elem); n > 0 {
+		copy(dst.Object.Cells[dst.Off:][:n], src.Object.Cells[src.Off:][:n])
+	}
 }
 
 func (m *machine) loop(s *ir.Loop) (exit, *ir.Label) {

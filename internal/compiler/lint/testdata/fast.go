@@ -123,3 +123,87 @@ func dynamicTile(t kernel.Thread, w int, in, out []float32) {
 	t.Sync()
 	out[(t.BlockIdx.X*32+t.ThreadIdx.Y)*w+t.BlockIdx.Y*32+t.ThreadIdx.X] = s[t.ThreadIdx.X][t.ThreadIdx.Y]
 }
+
+//quern:kernel
+func unrolled(t kernel.Thread, w int, in, out []float32) {
+	i := t.Global()
+	if i >= len(out) {
+		return
+	}
+	var window [48]float32
+	for k := range 48 {
+		window[k] = in[k*w+i]
+	}
+	for k := range 24 {
+		window[k], window[47-k] = min(window[k], window[47-k]), max(window[k], window[47-k])
+	}
+	sum := float32(0)
+	for k := 0; k < 48; k += 2 {
+		sum += window[k]
+	}
+	out[i] = sum
+}
+
+//quern:kernel
+func wholeElements(t kernel.Thread, in, out []kernel.Vec4[float32]) {
+	for i := t.Global(); i < len(out); i += t.Stride() {
+		v := in[i]
+		v.X, v.W = v.W*2, v.X*2
+		out[i] = v
+	}
+}
+
+//quern:kernel block=256
+func oneAtomicABlock(t kernel.Thread, x []int32, sum []int32) {
+	partial := kernel.Shared[int32](t)
+	if t.ThreadIdx.X == 0 {
+		*partial = 0
+	}
+	t.Sync()
+	v := int32(0)
+	if i := t.Global(); i < len(x) {
+		v = x[i]
+	}
+	if s := kernel.WarpReduceAdd(t, v); t.Lane() == 0 {
+		kernel.AtomicAdd(partial, s)
+	}
+	t.Sync()
+	if t.ThreadIdx.X == 0 {
+		kernel.AtomicAdd(&sum[0], *partial)
+	}
+}
+
+//quern:kernel
+func rareError(t kernel.Thread, x []float32, errors []int32) {
+	if i := t.Global(); i < len(x) {
+		if x[i] != x[i] {
+			kernel.AtomicAdd(&errors[0], 1)
+		}
+		x[i] *= 2
+	}
+}
+
+//quern:kernel
+func coldDivision(t kernel.Thread, n int, x []int64, out []float32) {
+	i := t.Global()
+	if i >= len(x) || i >= len(out) {
+		return
+	}
+	v := float32(x[i] / int64(n))
+	for range n {
+		for range n {
+			v = v*v - 0.5
+		}
+	}
+	out[i] = v
+}
+
+// What is copied may overlap, and is copied either way.
+//
+//quern:kernel block=1
+func copied(t kernel.Thread, from, to, n int, x []float32) {
+	if t.Global() == 0 {
+		copy(x[to:to+n], x[from:from+n])
+		x[0] += float32(copy(x[n:], x[to:]))
+	}
+}

@@ -181,3 +181,100 @@ func dynamicBanks(t kernel.Thread, x []float32) {
 	t.Sync()
 	x[t.Global()] = s[t.ThreadIdx.X*32]
 }
+
+//quern:kernel
+func vectorByParts(t kernel.Thread, in, out []kernel.Vec4[float32]) {
+	for i := t.Global(); i < len(out); i += t.Stride() {
+		v := &in[i]
+		out[i].X = v.X * 2
+		out[i].Y = v.Y * 2
+		out[i].Z = v.Z * 2
+		out[i].W = v.W * 2
+	}
+}
+
+//quern:kernel
+func elementByElement(t kernel.Thread, in, out [][4]float32) {
+	i := t.Global()
+	if i >= len(out) || i >= len(in) {
+		return
+	}
+	for k := range 3 {
+		out[i][k] = in[i][k]
+	}
+}
+
+type wide28 struct {
+	position, velocity [3]float32
+	mass               float32
+}
+
+//quern:kernel
+func stride28(t kernel.Thread, p []wide28) {
+	i := t.Global()
+	if i >= len(p) {
+		return
+	}
+	for k := range 3 {
+		p[i].position[k] += p[i].velocity[k] / p[i].mass
+	}
+}
+
+type wide128 struct{ v [32]float32 }
+
+//quern:kernel
+func stride128(t kernel.Thread, p []wide128, out []float32) {
+	i := t.Global()
+	if i >= len(p) || i >= len(out) {
+		return
+	}
+	sum := float32(0)
+	for k := range 32 {
+		sum += p[i].v[k]
+	}
+	out[i] = sum
+}
+
+//quern:kernel
+func hotDivision(t kernel.Thread, n int, x []int) {
+	i := t.Global()
+	if i >= len(x) {
+		return
+	}
+	sum := 0
+	for k := 1; k < 64; k++ {
+		sum += x[i] / (n + k)
+	}
+	x[i] = sum
+}
+
+//quern:kernel
+func oneCounter(t kernel.Thread, x []float32, count []int32) {
+	if i := t.Global(); i < len(x) {
+		kernel.AtomicAdd(&count[0], 1)
+	}
+}
+
+//quern:kernel
+func oneSum(t kernel.Thread, n int, x, sums []float32) {
+	if i := t.Global(); i < len(x) {
+		kernel.AtomicAdd(&sums[n], x[i])
+	}
+}
+
+//quern:kernel
+func oneTicket(t kernel.Thread, x, next []int64) {
+	if i := t.Global(); i < len(x) {
+		x[i] = kernel.AtomicAdd(&next[0], 1)
+	}
+}
+
+//quern:kernel
+func score(t kernel.Thread, w, h int, score []float32) {
+	x, y := t.Global2()
+	if x >= w || y >= h {
+		return
+	}
+	stride := h + 1
+	score[x*stride+y+1] = score[(x+1)*(h+1)]
+}

@@ -22,3 +22,18 @@ func tooFewRegisters(t kernel.Thread, x []int32) {}
 
 //quern:kernel maxregs=many
 func notANumber(t kernel.Thread, x []int32) {}
+
+//quern:kernel also=fastmath
+func notAlso(t kernel.Thread, x []int32) {}
+
+//quern:kernel unchecked also=unchecked
+func twiceUnchecked(t kernel.Thread, x []int32) {}
+
+//quern:kernel also=unchecked
+func taken(t kernel.Thread, x []int32) {}
+
+//quern:kernel
+func takenUnchecked(t kernel.Thread, x []int32) {}
+
+//quern:kernel also=unchecked
+func faulty(t kernel.Thread, x []string) {}

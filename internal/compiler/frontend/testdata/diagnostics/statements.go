@@ -62,3 +62,17 @@ func severalAtOnce(t kernel.Thread, out []int32) {
 func recovers(t kernel.Thread, out []int32) {
 	recover()
 }
+
+const word = "abc"
+
+//quern:kernel
+func stringsThatAreNotTables(t kernel.Thread, out []uint8) {
+	for _, r := range word {
+		out[0] += uint8(r)
+	}
+	part := word[1:]
+	out[1] = part[0]
+	var variable = "def"
+	out[2] = variable[0]
+	copy(out, variable)
+}

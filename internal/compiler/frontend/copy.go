@@ -1,0 +1,113 @@
+package frontend
+
+import (
+	"go/ast"
+	"go/token"
+	"go/types"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// copyCall lowers the built-in copy. Go has an operation of its own for it; other
+// devices move element after element, from the last to the first where the
+// destination begins behind the source, so that none is read after it was written.
+func (fn *function) copyCall(e *ast.CallExpr) ir.Expr {
+	pos := fn.l.pos(e.Pos())
+	dst, to := fn.copiedSlice(e.Args[0])
+	src, from := fn.copiedSlice(e.Args[1])
+	t := dst.Type()
+	if t.Kind != ir.Slice || !t.Equal(src.Type()) {
+		return zeroOf(ir.TInt) // reported
+	}
+	n := fn.hidden("n", ir.TInt, e.Pos())
+	i := fn.hidden("i", ir.TInt, e.Pos())
+	elem := func(x ir.Expr, index ir.Expr) *ir.ElemPlace {
+		return &ir.ElemPlace{Slice: ir.CloneExpr(x), Index: index, Pos: pos}
+	}
+	binary := func(op ir.BinaryOp, x, y ir.Expr) ir.Expr { return &ir.Binary{Op: op, X: x, Y: y, Pos: pos} }
+	one, zero := ir.IntConst(ir.TInt, 1), ir.IntConst(ir.TInt, 0)
+	set := func(v *ir.Local, x ir.Expr) ir.Stmt { return &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: x, Pos: pos} }
+	move := []ir.Stmt{&ir.Assign{Dst: elem(dst, ir.Get(i)), Src: &ir.Load{Place: elem(src, ir.Get(i))}, Pos: pos}}
+
+	fn.emit(set(n, &ir.Intrinsic{Op: ir.Min, T: ir.TInt, Args: []ir.Expr{&ir.Len{X: ir.CloneExpr(dst)}, &ir.Len{X: ir.CloneExpr(src)}}}))
+	var loops []ir.Stmt
+	if t.Elem.Size() > 0 {
+		forward := []ir.Stmt{
+			set(i, zero),
+			&ir.Loop{Label: &ir.Label{Name: "copy"}, Cond: binary(ir.Lt, ir.Get(i), ir.Get(n)), Body: move,
+				Post: []ir.Stmt{set(i, binary(ir.Add, ir.Get(i), one))}, Pos: pos},
+		}
+		backward := []ir.Stmt{
+			set(i, binary(ir.Sub, ir.Get(n), one)),
+			&ir.Loop{Label: &ir.Label{Name: "copy"}, Cond: binary(ir.Ge, ir.Get(i), zero), Body: (&ir.Cloner{}).Body(move),
+				Post: []ir.Stmt{set(i, binary(ir.Sub, ir.Get(i), one))}, Pos: pos},
+		}
+		if _, text := from.(ir.Place); text || to != nil && from != nil && to != from { // not in one piece of memory
+			loops = append(loops, forward...)
+		} else {
+			address := func(x ir.Expr) ir.Expr {
+				return &ir.Addr{T: ir.PointerTo(t.Elem), Place: elem(x, zero)}
+			}
+			behind := binary(ir.Gt, address(dst), address(src))
+			loops = append(loops, &ir.If{Cond: behind, Then: backward, Else: forward, Pos: pos})
+		}
+	}
+	fn.emit(&ir.If{Cond: ir.BoolConst(true), Go: true, Pos: pos, Else: loops,
+		Then: []ir.Stmt{&ir.Memory{Op: ir.SliceCopy, Args: []ir.Expr{dst, src}, Pos: pos}}})
+	return ir.Get(n)
+}
+
+// copiedSlice lowers an argument of copy to a value that can be used more than once.
+// The origin is what it was seen to be a part of: a variable, shared or of the thread,
+// or a constant string. Slices that are given to the kernel have none, as they may
+// share memory.
+func (fn *function) copiedSlice(e ast.Expr) (x ir.Expr, origin any) {
+	if text, ok := fn.constantString(e); ok {
+		p := fn.stringTable(text, e.Pos())
+		return &ir.SliceExpr{T: ir.SliceOf(ir.TUint8), Array: p, Pos: fn.l.pos(e.Pos())}, p
+	}
+	x = fn.expr(e)
+	for y := x; ; {
+		s, ok := y.(*ir.SliceExpr)
+		switch {
+		case !ok:
+			return fn.stable(x, e.Pos()), nil
+		case s.X != nil:
+			y = s.X
+			continue
+		}
+		switch root := ir.Root(s.Array).(type) {
+		case *ir.VarPlace:
+			origin = root.Var
+		case *ir.SharedPlace:
+			origin = root.Var
+		}
+		return fn.stable(x, e.Pos()), origin
+	}
+}
+
+// clearCall lowers the built-in clear of a slice.
+func (fn *function) clearCall(e *ast.CallExpr) {
+	if t := fn.subst(fn.typeOf(e.Args[0])); t != nil {
+		if _, ok := t.Underlying().(*types.Slice); !ok {
+			fn.errorf(e.Pos(), "maps are not supported in kernels; use a slice or array indexed by the key")
+			return
+		}
+	}
+	x := fn.stable(fn.expr(e.Args[0]), e.Args[0].Pos())
+	t := x.Type()
+	if t.Kind != ir.Slice || t.Elem.Size() == 0 {
+		return
+	}
+	pos := fn.l.pos(e.Pos())
+	i := fn.hidden("i", ir.TInt, token.NoPos)
+	set := func(value ir.Expr) ir.Stmt { return &ir.Assign{Dst: &ir.VarPlace{Var: i}, Src: value, Pos: pos} }
+	fn.emit(set(ir.IntConst(ir.TInt, 0)))
+	fn.emit(&ir.Loop{
+		Label: &ir.Label{Name: "clear"},
+		Cond:  &ir.Binary{Op: ir.Lt, X: ir.Get(i), Y: &ir.Len{X: ir.CloneExpr(x)}, Pos: pos},
+		Body:  []ir.Stmt{&ir.Assign{Dst: &ir.ElemPlace{Slice: x, Index: ir.Get(i), Pos: pos}, Src: &ir.Zero{T: t.Elem}, Pos: pos}},
+		Post:  []ir.Stmt{set(&ir.Binary{Op: ir.Add, X: ir.Get(i), Y: ir.IntConst(ir.TInt, 1), Pos: pos})},
+		Pos:   pos,
+	})
+}
