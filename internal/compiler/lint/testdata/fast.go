@@ -207,3 +207,13 @@ func copied(t kernel.Thread, from, to, n int, x []float32) {
 		x[0] += float32(copy(x[n:], x[to:]))
 	}
 }
+
+// ptxas keeps a few elements in registers and selects one of them.
+//
+//quern:kernel
+func choose(t kernel.Thread, x []float32, which []int32) {
+	if i := t.Global(); i < len(x) && i < len(which) {
+		v := [4]float32{1, 2, x[i], 4}
+		x[i] = v[which[i]&3]
+	}
+}
