@@ -87,6 +87,7 @@ func (a *Actor[In, Out]) Info() Info { return a.core.info() }
 // first. If ctx cannot be cancelled, the caller may run a handler on the CPU itself, and
 // returns when that does.
 func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption) (reply Out, err error) {
+	escapes(&msg)
 	p, err := a.core.post(ctx, "ask", asked, unsafe.Pointer(&msg), opts)
 	if err != nil {
 		return reply, err
@@ -100,6 +101,7 @@ func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption)
 
 // post and collect are the halves of Ask.
 func (a *Actor[In, Out]) post(ctx context.Context, msg In, opts ...MessageOption) (pending, error) {
+	escapes(&msg)
 	p, err := a.core.post(ctx, "ask", asked, unsafe.Pointer(&msg), opts)
 	a.core.server.kick()
 	return p, err
@@ -117,6 +119,7 @@ func (a *Actor[In, Out]) collect(ctx context.Context, p pending) (reply Out, err
 // is kept until then: an actor for which Capacity replies wait handles no more
 // messages once its rings are full of replies, too.
 func (a *Actor[In, Out]) Send(ctx context.Context, msg In, opts ...MessageOption) error {
+	escapes(&msg)
 	_, err := a.core.post(ctx, "send", sent, unsafe.Pointer(&msg), opts)
 	a.core.server.kick()
 	return err
@@ -133,11 +136,15 @@ func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...Messa
 		return 0, err
 	}
 	e.signFrom(ctx, a.core.rt)
+	if len(msgs) > 0 {
+		escapes(&msgs[0]) // for escape analysis all elements are one
+	}
 	return a.core.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs))
 }
 
 // Tell sends a message whose reply nobody needs.
 func (a *Actor[In, Out]) Tell(ctx context.Context, msg In, opts ...MessageOption) error {
+	escapes(&msg)
 	_, err := a.core.post(ctx, "tell", unheard, unsafe.Pointer(&msg), opts)
 	a.core.server.kick()
 	return err

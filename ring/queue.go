@@ -254,10 +254,3 @@ func (b *bodies[In]) grow()                         { b.chunks = append(b.chunks
 func (b *bodies[In]) drop()                         { b.chunks = nil }
 func (b *bodies[In]) blank() unsafe.Pointer         { return unsafe.Pointer(new(In)) }
 func (b *bodies[In]) value(msg unsafe.Pointer) any  { return *(*In)(msg) }
-
-// noescape is p, of which the compiler does not see that a method of an interface
-// gets it: none of those that do keeps it, and a message that is asked for stays
-// on its caller's stack.
-//
-//go:nocheckptr
-func noescape(p unsafe.Pointer) unsafe.Pointer { return unsafe.Add(nil, uintptr(p)) }
