@@ -101,7 +101,7 @@ func (rt *Runtime) close() error {
 		ends.Go(func() { errs[i] = c.close() })
 	}
 	ends.Wait()
-	rt.crew.close()
+	rt.workers.close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
 		rt.note(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))

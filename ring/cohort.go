@@ -60,15 +60,39 @@ type states interface {
 	close() error
 }
 
-// stateBuffer is states of type S.
-type stateBuffer[S any] struct{ b *gpu.Buffer[S] }
+// stateBuffer is states of type S, one in so many elements.
+type stateBuffer[S any] struct {
+	b    *gpu.Buffer[S]
+	step int
+}
 
-func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) { gpu.SliceArg(l, span(s.b, from, to, 1)) }
-func (s stateBuffer[S]) close() error                    { return s.b.Close() }
+// cacheLine is bytes that processors have in common.
+const cacheLine = 64
+
+// newStates makes zero states of so many actors. Those of local actors, which run on
+// different processors, are in different cache lines.
+func newStates[S any](c *cohort) (stateBuffer[S], error) {
+	s := stateBuffer[S]{step: 1}
+	if size := int(unsafe.Sizeof(*new(S))); !c.resident && size > 0 {
+		s.step = (cacheLine + size - 1) / size
+		if cacheLine%size != 0 { // some begin in the middle of a line
+			s.step++
+		}
+	}
+	var err error
+	s.b, err = gpu.Upload(c.stream, make([]S, c.size*s.step))
+	return s, err
+}
+
+func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) {
+	gpu.SliceArg(l, span(s.b, from, to, s.step))
+}
+
+func (s stateBuffer[S]) close() error { return s.b.Close() }
 
 func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
 	state, _ := v.(S)
-	return gpu.CopyIn(on, s.b.Slice(i, i+1), []S{state})
+	return gpu.CopyIn(on, s.b.Slice(i*s.step, i*s.step+1), []S{state})
 }
 
 // newCohort makes one for size actors.
@@ -104,11 +128,11 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	if c.cursors, err = c.newCursors(); err != nil {
 		return nil, err
 	}
-	states, err := gpu.Upload(c.stream, make([]State, size))
+	states, err := newStates[State](c)
 	if err != nil {
 		return nil, err
 	}
-	c.states = stateBuffer[State]{states}
+	c.states = states
 	if err := c.stream.Synchronize(context.Background()); err != nil {
 		return nil, err
 	}
@@ -181,6 +205,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 		err = c.address(i, a)
 	}
 	if err == nil {
+		c.rt.post.owners.Store(a.box.box, a)
 		c.settleIn(i, a)
 		a.setState(Launched)
 		if active {

@@ -105,6 +105,7 @@ func (h *host) box() uint32 {
 		return 0
 	}
 	h.bag.Store(b)
+	h.actor.rt.post.owners.Store(b.box, h.actor)
 	return b.box
 }
 
@@ -280,6 +281,7 @@ func (h *host) dropBag() (err error) {
 	rt.bags.gone = append(rt.bags.gone, h.actor)
 	rt.bags.mu.Unlock()
 	rt.post.releaseHost(b.at, b.words)
+	rt.post.owners.Delete(b.box)
 	return nil
 }
 

@@ -87,7 +87,7 @@ type Runtime struct {
 	bags     bags
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
-	crew     crew
+	workers  workerPool
 	done     chan struct{}
 
 	supervisors sync.WaitGroup // calls
