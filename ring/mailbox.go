@@ -187,10 +187,14 @@ func (m *mailbox) free(ticket uint64) {
 		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*actor.InHeader))
 	}
 	m.slot(ticket).Store((ticket + m.mask + 1) << useBits)
+	m.owner.pullNext()
 }
 
 // abandon leaves the reply to whoever needs the slot next.
-func (m *mailbox) abandon(ticket uint64) { m.mark(ticket, unheard) }
+func (m *mailbox) abandon(ticket uint64) {
+	m.mark(ticket, unheard)
+	m.owner.pullNext()
+}
 
 // oldest is the least ticket whose slot may be in use.
 func (m *mailbox) oldest() uint64 {

@@ -128,12 +128,24 @@ func (c *core) makeRoom(m *mailbox) (made bool) {
 // refill moves messages from the queue to the rings if there are any, and sees to
 // it that those for which there is no room follow.
 func (c *core) refill() {
+	if c.pulls {
+		c.pullNext()
+		return
+	}
 	if c.queue.length.Load() == 0 || !c.queue.mu.TryLock() {
 		return // or another does it
 	}
 	defer c.queue.mu.Unlock()
 	c.advance()
 	c.keepMoving()
+}
+
+// pullNext has a server that pulls look for messages in the queue, after a slot has
+// become free: it may have found none, and then it waits to be told.
+func (c *core) pullNext() {
+	if c.pulls && c.queue.length.Load() != 0 {
+		c.server.kick()
+	}
 }
 
 // keepMoving has a goroutine move what is in the queue. The queue's lock is held.
