@@ -338,6 +338,11 @@ func (l *local) end(err error) error {
 	case !silent && uint32(left) != actor.Failed:
 		return nil
 	}
+	// The loop has not said that it sleeps. Actors that send to it after a restart are to
+	// ring.
+	if err := l.cohort.rt.post.write(l.actor.box.box*actor.BoxWords+actor.BoxAsleep, 1); err != nil {
+		return err
+	}
 	switch {
 	case silent && !l.settle():
 		return nil
