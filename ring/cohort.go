@@ -318,19 +318,36 @@ func (c *cohort) account(i int, fault *gpu.KernelError) error {
 // held.
 func (c *cohort) failed(i int, why error) error {
 	a := c.actors[i]
+	mail, err := c.failedOn(i, why)
 	a.fail(why)
-	if !c.rt.referred.Load() {
-		return nil // the message is from the program
+	if mail {
+		err = a.failedMail(true, why)
 	}
-	source, at := make([]uint32, 1), i*actor.CursorWords+actor.AtSource
+	return err
+}
+
+// failedOn notes why the handler of a block has failed on the message before the
+// cursor, and reports whether that is of another actor. c.mu is held.
+func (c *cohort) failedOn(i int, why error) (mail bool, err error) {
+	cursors := make([]uint32, actor.CursorWords)
+	at := c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords)
 	// Not behind a launch that goes on for actors that are stuck.
-	if err := gpu.Download(context.Background(), c.rt.post.stream, source, c.cursors.Slice(at, at+1)); err != nil {
-		return err
+	if err := gpu.Download(context.Background(), c.rt.post.stream, cursors, at); err != nil {
+		return false, err
 	}
-	if source[0] != actor.Post {
-		return nil
+	return c.actors[i].failedBefore(cursors, why), nil
+}
+
+// failedBefore notes why the handler has failed on the message before the cursor of the
+// source that the loop was at, and reports whether that is of another actor.
+func (c *core) failedBefore(cursors []uint32, why error) (mail bool) {
+	source := cursors[actor.AtSource]
+	if source == actor.Post {
+		return true
 	}
-	return a.failedMail(true, why)
+	m := c.mailboxes[source]
+	m.failedOn(m.ticketOf(cursors[source]-1), why)
+	return false
 }
 
 // cause is why block i failed.
@@ -356,7 +373,7 @@ func (c *cohort) settle(i int, fault *gpu.KernelError) error {
 		return a.failedMail(false, why)
 	}
 	defer a.fail(why) // who asked learns of the failure by the answer
-	cursors[source], _ = a.mailboxes[source].settleNext()
+	cursors[source], _ = a.mailboxes[source].settleNext(why)
 	return gpu.CopyIn(c.stream, at, cursors)
 }
 

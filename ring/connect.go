@@ -51,7 +51,7 @@ func (c *core) connect(routes []uint64, targets []*core) error {
 		return invalid("actor %s is not on the device; its handler can send", c.name)
 	}
 	if s := c.current(); s == Terminating || s == Terminated {
-		return c.denied("connect")
+		return c.denied("connect", false)
 	}
 	if err := c.server.hold(); err != nil {
 		return err
@@ -105,6 +105,7 @@ func (c *core) passOn(at router) error {
 			to.refuse(&e, msg)
 			to.queue.mu.Unlock()
 		}
+		to.server.kick()
 		to.recount()
 	}
 	return nil

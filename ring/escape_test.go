@@ -78,6 +78,15 @@ func dirtyStack(depth int) (sum int) {
 	return sum
 }
 
+// giveUp calls f with contexts that end soon, until the actor has accepted a message.
+func giveUp(ctx context.Context, a *ring.Actor[parcel, parcel], f func(context.Context)) {
+	for before := a.Info().Accepted; a.Info().Accepted == before; {
+		ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
+		f(ctx)
+		cancel()
+	}
+}
+
 // The ways to send, each in a function whose frame is gone when the handler runs.
 var waysToSend = map[string]func(ctx context.Context, a *ring.Actor[parcel, parcel], g *ring.Group[parcel], n int) error{
 	"Tell": func(ctx context.Context, a *ring.Actor[parcel, parcel], _ *ring.Group[parcel], n int) error {
@@ -95,16 +104,14 @@ var waysToSend = map[string]func(ctx context.Context, a *ring.Actor[parcel, parc
 	},
 	"Ask, and give up": func(ctx context.Context, a *ring.Actor[parcel, parcel], _ *ring.Group[parcel], n int) error {
 		next := newParcel(n+1, nil)
-		ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
-		defer cancel()
-		_, _ = a.Ask(ctx, newParcel(n, &next))
+		giveUp(ctx, a, func(ctx context.Context) { _, _ = a.Ask(ctx, newParcel(n, &next)) })
 		return nil
 	},
 	"Gather, and give up": func(ctx context.Context, a *ring.Actor[parcel, parcel], _ *ring.Group[parcel], n int) error {
 		next := newParcel(n+1, nil)
-		ctx, cancel := context.WithTimeout(ctx, time.Millisecond)
-		defer cancel()
-		_, _ = ring.Gather(ctx, []*ring.Actor[parcel, parcel]{a}, []parcel{newParcel(n, &next)})
+		giveUp(ctx, a, func(ctx context.Context) {
+			_, _ = ring.Gather(ctx, []*ring.Actor[parcel, parcel]{a}, []parcel{newParcel(n, &next)})
+		})
 		return nil
 	},
 	"Publish": func(ctx context.Context, _ *ring.Actor[parcel, parcel], g *ring.Group[parcel], n int) error {

@@ -342,13 +342,16 @@ func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []I
 			return nil, invalid("actor %d of %d is nil", i, len(actors))
 		}
 	}
-	replies, errs, asked := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
+	replies, errs, waits := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
 	for i, a := range actors {
-		asked[i], errs[i] = a.post(ctx, msgs[i])
+		waits[i], errs[i] = a.post(ctx, "ask", asked, &msgs[i], nil)
+		if errs[i] == nil {
+			a.core.server.kick() // they are waited for one by one
+		}
 	}
 	for i, a := range actors {
 		if errs[i] == nil {
-			replies[i], errs[i] = a.collect(ctx, asked[i])
+			replies[i], errs[i] = a.collect(ctx, waits[i])
 		}
 	}
 	return replies, errors.Join(errs...)

@@ -322,14 +322,12 @@ func (h *host) done(action kernel.Action, err error) {
 	h.kept = err == nil && action == kernel.Again
 	switch {
 	case err != nil:
-		why := err // known to those who get the answer
-		c.reason.Store(&why)
-		if h.answer(actor.HandlerFailed, took) {
+		if h.answer(actor.HandlerFailed, err, took) {
 			c.fail(err)
 		}
 	case h.kept:
 	default:
-		h.answer(uint32(action), took)
+		h.answer(uint32(action), nil, took)
 		if action == kernel.Stop || action == kernel.ReplyAndStop {
 			c.stopped()
 		}
@@ -338,12 +336,15 @@ func (h *host) done(action kernel.Action, err error) {
 }
 
 // answer writes what became of the message, unless it was given up when the actor
-// ended, and reports whether it did.
-func (h *host) answer(outcome uint32, took int64) bool {
+// ended, and reports whether it did. err is why the handler has failed, if it has.
+func (h *host) answer(outcome uint32, err error, took int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.given {
 		return false
+	}
+	if err != nil {
+		h.mailbox.failedOn(h.ticket, err)
 	}
 	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
 	for i := uintptr(actor.Outcome + 1); i < actor.OutHeader; i++ {

@@ -53,7 +53,7 @@ func (h *host) makeBag() (*bag, error) {
 		return nil, invalid("messages of actor %s have %d bytes; those from actors on the device have %d at most", c.name, c.inSize, actor.MaxMessage)
 	}
 	if s := c.current(); s == Terminated {
-		return nil, c.denied("ref")
+		return nil, c.denied("ref", false)
 	}
 	p := c.rt.post
 	b := &bag{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
@@ -177,7 +177,7 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 // held.
 func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, q.types.value(msg))
+	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, 0, q.types.value(msg))
 	c.meter.dropped.Add(1)
 	q.removed++
 }

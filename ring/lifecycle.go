@@ -40,13 +40,13 @@ func (c *core) activate(op string) error {
 	defer c.rt.spawning.Unlock()
 	s := c.current()
 	if s != Launched && s != Deactivated {
-		return c.denied(op)
+		return c.denied(op, false)
 	}
 	if err := c.server.room(); err != nil {
 		return err
 	}
 	if !c.move(s, Active) {
-		return c.denied(op)
+		return c.denied(op, false)
 	}
 	c.refill()
 	err := restart(c.server)
@@ -59,7 +59,7 @@ func (c *core) activate(op string) error {
 func (a *Actor[In, Out]) Deactivate() error {
 	c := a.core
 	if !c.move(Active, Deactivated) {
-		return c.denied("deactivate")
+		return c.denied("deactivate", false)
 	}
 	return restart(c.server)
 }
@@ -71,28 +71,42 @@ func (a *Actor[In, Out]) Restart(fresh bool) error { return a.core.restart(fresh
 
 func (c *core) restart(fresh bool) error {
 	if c.current() != Failed {
-		return c.denied("restart")
+		return c.denied("restart", false)
 	}
 	if err := c.server.hold(); err != nil {
 		return err
 	}
-	c.sweep() // what it failed on, while it is known when
-	c.faltered.Store(0)
 	var err error
 	if fresh {
 		err = c.server.renew(c.initial)
 	}
 	if err == nil {
-		if c.move(Failed, Active) {
+		if c.goOn() {
 			c.refill()
 			c.meter.restarts.Add(1)
 		} else {
-			err = c.denied("restart")
+			err = c.denied("restart", false)
 		}
 	}
 	err = errors.Join(err, c.server.resume())
 	c.server.kick()
 	return err
+}
+
+// goOn makes an actor active that has failed, and is held. It reports false if somebody
+// ends it.
+func (c *core) goOn() bool {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	for _, m := range c.mailboxes {
+		m.passOver()
+	}
+	why := c.reason.Swap(nil) // what it does from now on has nothing to do with that
+	if c.move(Failed, Active) {
+		return true
+	}
+	c.reason.CompareAndSwap(nil, why)
+	return false
 }
 
 // Farewell is what became of the messages that an actor had when it was
@@ -199,7 +213,7 @@ func (c *core) leave() error {
 // end terminates an actor that has failed.
 func (c *core) end() error {
 	if c.current() != Failed {
-		return c.denied("end")
+		return c.denied("end", false)
 	}
 	_, err := c.terminate(context.Background())
 	return err
@@ -215,7 +229,6 @@ func (c *core) stall(err error) { c.falter(err, 0) }
 
 // falter is fail on so many messages.
 func (c *core) falter(err error, messages uint64) {
-	c.faltered.Store(c.rt.clock())
 	c.reason.Store(&err)
 	c.rt.traces.mark(c.name, "failure", 0, err.Error())
 	for {
@@ -272,6 +285,6 @@ func (c *core) failure() error {
 }
 
 // denied is the error of an operation that the state does not allow.
-func (c *core) denied(op string) error {
-	return &StateError{Actor: c.name, State: c.current(), Op: op, Err: c.cause()}
+func (c *core) denied(op string, uncertain bool) error {
+	return &StateError{Actor: c.name, State: c.current(), Op: op, Err: c.cause(), Uncertain: uncertain}
 }

@@ -337,6 +337,8 @@ func (l *local) end(err error) error {
 		return nil
 	case !silent && uint32(left) != actor.Failed:
 		return nil
+	case !silent:
+		l.actor.failedBefore(l.cursors, why)
 	}
 	// The loop has not said that it sleeps. Actors that send to it after a restart are to
 	// ring.
@@ -344,7 +346,7 @@ func (l *local) end(err error) error {
 		return err
 	}
 	switch {
-	case silent && !l.settle():
+	case silent && !l.settle(why):
 		return nil
 	case cancelled:
 		l.actor.meter.failed.Add(1)
@@ -360,14 +362,14 @@ func (l *local) end(err error) error {
 // settle leaves in place of a loop that has ended without a word, and answers the
 // message that it was at. It reports whether there was one: that of a handler which
 // did not return is given up when the actor ends.
-func (l *local) settle() (found bool) {
+func (l *local) settle(why error) (found bool) {
 	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|actor.Failed)
 	source := l.cursors[actor.AtSource]
 	if source == actor.Post {
 		p := l.actor.meter.posted.Load()
 		return p == nil || !p.last
 	}
-	l.cursors[source], found = l.actor.mailboxes[source].settleNext()
+	l.cursors[source], found = l.actor.mailboxes[source].settleNext(why)
 	return found
 }
 

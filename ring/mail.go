@@ -42,14 +42,14 @@ func (b *letterbox) fail(ticket uint64, why error) {
 	if b.slots.arrived(ticket) {
 		e, body = b.slots.envelope(ticket), b.body(ticket)
 	}
-	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, body)
+	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor ended before. A sender that was
 // ended in the middle of one leaves none.
 func (b *letterbox) end(ticket uint64) {
 	if c := b.owner; b.slots.arrived(ticket) {
-		c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.failure(), b.body(ticket))
+		c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
 	}
 }
 

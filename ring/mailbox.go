@@ -11,12 +11,13 @@ import (
 
 // What a slot of a mailbox is in use for: the lower bits of its state.
 const (
-	vacant  = iota // by nobody: the next ticket for it may be taken
-	asked          // the reply goes to the caller of Ask that has the ticket
-	sent           // the reply goes to Receive
-	lost           // as sent, but the handler failed, which is counted
-	unheard        // nobody waits for the reply
-	closing        // whoever set this looks at what became of the message, and frees the slot
+	vacant    = iota // by nobody: the next ticket for it may be taken
+	asked            // the reply goes to the caller of Ask that has the ticket
+	sent             // the reply goes to Receive
+	lost             // as sent, but the handler failed, which is counted
+	unheard          // nobody waits for the reply
+	withdrawn        // its caller of Ask was told that it is not handled
+	closing          // whoever set this looks at what became of the message, and frees the slot
 
 	useBits = 3
 	useMask = 1<<useBits - 1
@@ -28,6 +29,10 @@ const closed = 1 << 63
 // discarded is the outcome of a message of an actor that has ended before it
 // handled it, beside those of package actor. The host writes it.
 const discarded = 0x1ff
+
+// gaveUp is what became of a message whose caller of Ask was told that the actor does not
+// handle it, as lost sees it.
+const gaveUp = 0x1fe
 
 // mailbox is the host's half of a mailbox; package actor describes the rings. It
 // is safe for concurrent use. Tickets count in 64 bits, of which the rings know 32.
@@ -122,7 +127,7 @@ func (m *mailbox) vacate(ticket uint64) bool {
 		return true
 	case v>>useBits > ticket: // others have taken the ticket
 		return false
-	case v&useMask == unheard:
+	case v&useMask == unheard, v&useMask == withdrawn:
 		return m.retire(v, false)
 	case v&useMask == sent, v&useMask == lost:
 		return m.retire(v, true)
@@ -130,15 +135,23 @@ func (m *mailbox) vacate(ticket uint64) bool {
 	return false
 }
 
-// retire frees the slot whose state was v if its message is handled and, for replies
-// that Receive waits for, if there is no reply.
+// retire frees the slot whose state was v if its message is handled and, if Receive
+// waits for what becomes of it, if that is neither a reply nor a failure.
 func (m *mailbox) retire(v uint64, heard bool) bool {
 	ticket := v >> useBits
 	outcome, done := m.outcome(ticket)
-	if !done || heard && replies(outcome) || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
+	failed := outcome == actor.HandlerFailed
+	switch {
+	case !done, heard && (replies(outcome) || failed), failed && !m.explained(ticket):
+		return false
+	case !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing):
 		return false
 	}
-	if v&useMask != lost {
+	switch v & useMask {
+	case lost:
+	case withdrawn:
+		m.owner.lost(m, ticket, gaveUp)
+	default:
 		m.count(ticket, outcome)
 	}
 	m.free(ticket)
@@ -146,11 +159,16 @@ func (m *mailbox) retire(v uint64, heard bool) bool {
 }
 
 // pass frees the slot of a message that Receive has looked at and that has no reply.
-func (m *mailbox) pass(ticket uint64) {
+func (m *mailbox) pass(ticket uint64, outcome uint32) {
 	for v := m.slot(ticket).Load(); v>>useBits == ticket; v = m.slot(ticket).Load() {
-		if v&useMask != closing && m.retire(v, true) { // else sweep is at it
-			return
+		if v&useMask == closing || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
+			continue // sweep is at it
 		}
+		if v&useMask != lost {
+			m.count(ticket, outcome)
+		}
+		m.free(ticket)
+		return
 	}
 }
 
@@ -186,6 +204,7 @@ func (m *mailbox) free(ticket uint64) {
 	case m.owner.refs != nil:
 		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*actor.InHeader))
 	}
+	m.forget(ticket)
 	m.slot(ticket).Store((ticket + m.mask + 1) << useBits)
 	m.owner.pullNext()
 }
@@ -215,11 +234,11 @@ func (m *mailbox) sweep() {
 			continue
 		}
 		switch use := v & useMask; {
-		case use == unheard:
+		case use == unheard, use == withdrawn:
 			m.retire(v, false)
 		case use == sent && outcome != actor.HandlerFailed:
 			m.retire(v, true)
-		case use == sent && m.owner.failure() != nil && m.slot(t).CompareAndSwap(v, t<<useBits|closing):
+		case use == sent && m.explained(t) && m.slot(t).CompareAndSwap(v, t<<useBits|closing):
 			m.count(t, outcome)
 			m.mark(t, lost)
 		}
@@ -236,7 +255,7 @@ type stash struct {
 type stashed struct {
 	heading
 	result
-	ticket uint64
+	err error // of a message that the handler has failed on
 }
 
 // outstanding reports whether there are messages that Receive has not looked at.
@@ -511,7 +530,7 @@ func (m *mailbox) settle(ticket uint64, outcome uint32) {
 // first that is not handled, and returns the cursor behind it, and whether there is
 // one. The loop's own cursor may be older than the ring: it is stored only when the
 // loop leaves the mailbox.
-func (m *mailbox) settleNext() (cursor uint32, found bool) {
+func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 	tail := m.next()
 	ticket := max(m.first, tail-min(tail, m.mask+1)) // those before have lost their slots to others
 	for ticket < tail && m.handled(ticket) {
@@ -520,6 +539,7 @@ func (m *mailbox) settleNext() (cursor uint32, found bool) {
 	if ticket == tail {
 		return uint32(tail), false
 	}
+	m.failedOn(ticket, why)
 	m.settle(ticket, actor.HandlerFailed)
 	return uint32(ticket + 1), true
 }
