@@ -35,6 +35,9 @@ func (e *LeftError) Error() string {
 // handler that does not return is a [*StuckError] after the runtime's patience; what
 // it uses stays in use. Closing again does nothing.
 func (rt *Runtime) Close() (err error) {
+	if !rt.made() {
+		return nil
+	}
 	rt.shutDown()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -194,6 +197,9 @@ func (c *core) asking() bool {
 
 // ending reports whether the runtime is being closed.
 func (rt *Runtime) ending() bool {
+	if !rt.made() {
+		return false
+	}
 	select {
 	case <-rt.done:
 		return true

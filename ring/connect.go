@@ -22,17 +22,24 @@ import (
 // before it. It is a dead letter of an actor that takes no messages, has no room for
 // it in its queue either, or is being closed.
 func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) error {
+	source, err := from.made("connect")
+	if err != nil {
+		return err
+	}
 	routes, targets := make([]uint64, len(to)), make([]*core, len(to))
 	for i, a := range to {
+		if _, err := a.made("connect"); err != nil {
+			return err
+		}
 		targets[i] = a.core
-		if a.core.rt != from.core.rt {
-			return invalid("actors %s and %s are of different runtimes", from.core.name, a.core.name)
+		if a.core.rt != source.rt {
+			return invalid("actors %s and %s are of different runtimes", source.name, a.core.name)
 		}
 		if routes[i] = refWord(a.Ref()); routes[i] == 0 {
 			return invalid("actor %s cannot be reached from the device", a.core.name)
 		}
 	}
-	return from.core.connect(routes, targets)
+	return source.connect(routes, targets)
 }
 
 // router is a server whose replies can go on.

@@ -77,10 +77,21 @@ type DeadLetters struct {
 }
 
 // DeadLetters returns the runtime's dead letters, also after Close.
-func (rt *Runtime) DeadLetters() *DeadLetters { return &rt.mail.letters }
+func (rt *Runtime) DeadLetters() *DeadLetters {
+	if !rt.made() {
+		return nil
+	}
+	return &rt.mail.letters
+}
+
+// made reports whether a runtime has made the dead letters. Others are none.
+func (d *DeadLetters) made() bool { return d != nil && d.rt != nil }
 
 // Len returns how many letters are there to be taken.
 func (d *DeadLetters) Len() int {
+	if !d.made() {
+		return 0
+	}
 	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,15 +100,18 @@ func (d *DeadLetters) Len() int {
 
 // Count returns how many letters there were for a reason.
 func (d *DeadLetters) Count(r Reason) uint64 {
-	d.collect()
-	if r >= reasons {
+	if !d.made() || r >= reasons {
 		return 0
 	}
+	d.collect()
 	return d.counts[r].Load()
 }
 
 // Total returns how many letters there were.
 func (d *DeadLetters) Total() uint64 {
+	if !d.made() {
+		return 0
+	}
 	d.collect()
 	n := uint64(0)
 	for r := range d.counts {
@@ -109,6 +123,9 @@ func (d *DeadLetters) Total() uint64 {
 // Overflow returns how many letters were not kept, since newer ones came before
 // anybody had taken them.
 func (d *DeadLetters) Overflow() uint64 {
+	if !d.made() {
+		return 0
+	}
 	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,6 +135,9 @@ func (d *DeadLetters) Overflow() uint64 {
 // All takes the letters that are there, the oldest first.
 func (d *DeadLetters) All() iter.Seq[DeadLetter] {
 	return func(yield func(DeadLetter) bool) {
+		if !d.made() {
+			return
+		}
 		d.collect()
 		for {
 			l, ok := d.take()
@@ -134,6 +154,16 @@ const collectEvery = 5 * time.Millisecond
 
 // Receive takes the oldest letter, and waits for one if there is none.
 func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
+	const doing = "receive a dead letter"
+	if !d.made() {
+		return DeadLetter{}, notMade(doing, "runtime")
+	}
+	if ctx == nil {
+		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, errNilContext)
+	}
+	if err := ctx.Err(); err != nil {
+		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, err)
+	}
 	if l, ok := d.take(); ok {
 		return l, nil // without a look into all mailboxes
 	}
@@ -146,7 +176,7 @@ func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return DeadLetter{}, fmt.Errorf("ring: receive a dead letter: %w", ctx.Err())
+			return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, ctx.Err())
 		case <-d.arrived:
 		case <-ticker.C:
 			d.collect()

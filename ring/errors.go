@@ -26,8 +26,11 @@ var (
 
 	// ErrNoReply means that the handler did not reply to a message that was asked.
 	ErrNoReply = errors.New("the handler did not reply")
-	// ErrInvalid means that an option is not acceptable.
+	// ErrInvalid means that an option or another argument is not acceptable.
 	ErrInvalid = errors.New("invalid option")
+	// ErrNameTaken means that an actor or a group has the name already. It matches
+	// ErrInvalid, too.
+	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
 
 	errNilContext = fmt.Errorf("%w: the context is nil", ErrInvalid)
 )

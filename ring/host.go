@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,17 @@ import (
 // One that does not return for Options.Patience has failed with a [*StuckError];
 // the actor can be restarted once it does return.
 func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
-	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("ring: spawn: %w", ctx.Err())
-	case rt == nil:
-		return nil, invalid("the runtime is nil")
-	case handler == nil:
-		return nil, invalid("the handler is nil")
-	case o.State != nil:
-		return nil, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State)
+	name := cmp.Or(o.Name, "host")
+	if err := spawns(ctx, rt, name); err != nil {
+		return nil, err
 	}
-	if err := o.normalise(); err != nil {
+	switch {
+	case handler == nil:
+		return nil, invalid("spawn %s: the handler is nil", name)
+	case o.State != nil:
+		return nil, invalid("spawn %s: the state of a handler in Go is what it captures; Options.State is a %T", name, o.State)
+	}
+	if err := o.normalise(name); err != nil {
 		return nil, err
 	}
 	c := newCore[In, Out](rt, o)
@@ -77,23 +78,43 @@ func (c *HostContext) Correlation() uint64 { return c.correlation }
 func (c *HostContext) Priority() int { return int(c.priority) }
 
 // Sender returns the name of the actor that the message is from, "" for the program.
-func (c *HostContext) Sender() string { return c.core.rt.mail.nameOf(c.envelope.sender) }
+func (c *HostContext) Sender() string {
+	if c.core == nil {
+		return ""
+	}
+	return c.core.rt.mail.nameOf(c.envelope.sender)
+}
 
 // Deadline returns when the message expires, if it does.
 func (c *HostContext) Deadline() (time.Time, bool) {
-	if c.deadline == 0 {
+	if c.deadline == 0 || c.core == nil {
 		return time.Time{}, false
 	}
 	return time.Now().Add(time.Duration(c.deadline - c.core.rt.clock())), true
 }
 
 // Name returns the actor's name.
-func (c *HostContext) Name() string { return c.core.name }
+func (c *HostContext) Name() string {
+	if c.core == nil {
+		return ""
+	}
+	return c.core.name
+}
 
 // Runtime returns the actor's runtime.
-func (c *HostContext) Runtime() *Runtime { return c.core.rt }
+func (c *HostContext) Runtime() *Runtime {
+	if c.core == nil {
+		return nil
+	}
+	return c.core.rt
+}
 
-func (c *HostContext) sender() *core { return c.core }
+func (c *HostContext) sender() *core {
+	if c == nil {
+		return nil
+	}
+	return c.core
+}
 
 // hostSlots is how many replies of a host actor wait for Receive, at most: it
 // handles no more messages before they are taken.

@@ -33,7 +33,13 @@ func newLife[In, Out any](o *Options) life {
 }
 
 // Activate lets an actor handle messages that was spawned inactive or deactivated.
-func (a *Actor[In, Out]) Activate() error { return a.core.activate("activate") }
+func (a *Actor[In, Out]) Activate() error {
+	c, err := a.made("activate")
+	if err != nil {
+		return err
+	}
+	return c.activate("activate")
+}
 
 func (c *core) activate(op string) error {
 	c.rt.spawning.Lock()
@@ -57,7 +63,10 @@ func (c *core) activate(op string) error {
 // Deactivate stops an actor at a message boundary. It keeps the messages that it
 // has, takes more as long as there is room, and handles them once it is activated.
 func (a *Actor[In, Out]) Deactivate() error {
-	c := a.core
+	c, err := a.made("deactivate")
+	if err != nil {
+		return err
+	}
 	if !c.move(Active, Deactivated) {
 		return c.denied("deactivate", false)
 	}
@@ -67,7 +76,13 @@ func (a *Actor[In, Out]) Deactivate() error {
 // Restart lets an actor go on that has failed, with the message after the one that
 // it failed on. Its state is what the handler left, or, if fresh is set, the one
 // that it was spawned with; that of an actor in Go is its handler's own.
-func (a *Actor[In, Out]) Restart(fresh bool) error { return a.core.restart(fresh) }
+func (a *Actor[In, Out]) Restart(fresh bool) error {
+	c, err := a.made("restart")
+	if err != nil {
+		return err
+	}
+	return c.restart(fresh)
+}
 
 func (c *core) restart(fresh bool) error {
 	if c.current() != Failed {
@@ -126,10 +141,14 @@ type Farewell struct {
 // to another. Replies that it has made can still be received. Terminating an actor
 // again waits for the end of the first call and returns the same.
 func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
-	if ctx == nil {
-		return Farewell{}, a.core.about("terminate", errNilContext)
+	c, err := a.made("terminate")
+	if err != nil {
+		return Farewell{}, err
 	}
-	return a.core.terminate(ctx)
+	if ctx == nil {
+		return Farewell{}, c.about("terminate", errNilContext)
+	}
+	return c.terminate(ctx)
 }
 
 func (c *core) terminate(ctx context.Context) (Farewell, error) {

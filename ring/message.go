@@ -2,6 +2,7 @@ package ring
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"quern.dev/ring/actor"
@@ -76,10 +77,23 @@ type Sender interface {
 	sender() *core
 }
 
+// senderOf is the core of a sender, nil if nobody has made it.
+func senderOf(s Sender) *core {
+	if s == nil || reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil() {
+		return nil
+	}
+	return s.sender()
+}
+
 // From is who a message is from; without it that is the program.
 func From(sender Sender) MessageOption { return MessageOption{kind: fromOption, from: sender} }
 
-func (a *Actor[In, Out]) sender() *core { return a.core }
+func (a *Actor[In, Out]) sender() *core {
+	if a == nil {
+		return nil
+	}
+	return a.core
+}
 
 // envelope is what an actor learns of a message beside its body.
 type envelope struct {
@@ -113,10 +127,10 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 		case correlationOption:
 			e.correlation = uint64(o.value)
 		case fromOption:
-			if o.from == nil {
+			s := senderOf(o.from)
+			if s == nil {
 				return e, invalid("From without a sender")
 			}
-			s := o.from.sender()
 			if s.rt != c.rt {
 				return e, invalid("a message from actor %s of another runtime", s.name)
 			}

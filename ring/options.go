@@ -116,8 +116,12 @@ func ringed(slots int) int {
 // take.
 func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()) <= o.Capacity }
 
-// normalise sets defaults and reports what is wrong.
-func (o *Options) normalise() error {
+// normalise sets defaults and reports what is wrong with the options of an actor with a
+// name, or with a handler of it.
+func (o *Options) normalise(name string) error {
+	invalid := func(format string, args ...any) error {
+		return invalid("spawn %s: "+format, append([]any{name}, args...)...)
+	}
 	if o.Capacity == 0 {
 		o.Capacity = DefaultCapacity
 	}

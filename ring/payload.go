@@ -46,8 +46,8 @@ type hold struct {
 // has [Config.PayloadBytes] bytes and is made with the first payload; if there is no
 // room the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
-	if rt == nil {
-		return nil, invalid("the runtime is nil")
+	if err := rt.usable("new payload"); err != nil {
+		return nil, err
 	}
 	t := reflect.TypeFor[T]()
 	size := int64(t.Size())
@@ -107,8 +107,8 @@ func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) 
 }
 
 func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
-	if rt == nil {
-		return nil, invalid("the runtime is nil")
+	if err := rt.usable("open payload"); err != nil {
+		return nil, err
 	}
 	if err := plain(reflect.TypeFor[T]()); err != nil {
 		return nil, fmt.Errorf("ring: open payload of %v: %w", reflect.TypeFor[T](), err)
@@ -124,18 +124,44 @@ func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[
 // Buffer returns the payload's elements for copies and launches. It lives as long as
 // p; what is queued with it is to be done when p is released. Work that fills it is
 // to be done before the message is sent that names it.
-func (p *Payload[T]) Buffer() *gpu.Buffer[T] { return p.view }
+func (p *Payload[T]) Buffer() *gpu.Buffer[T] {
+	if p.made("buffer") != nil {
+		return nil
+	}
+	return p.view
+}
+
+// made reports, as an error, if no function of the package has made the payload.
+func (p *Payload[T]) made(op string) error {
+	if p == nil || p.hold == nil {
+		return notMade(op, "payload")
+	}
+	return nil
+}
 
 // Len returns the number of elements.
-func (p *Payload[T]) Len() int { return p.view.Len() }
+func (p *Payload[T]) Len() int {
+	if p.made("length") != nil {
+		return 0
+	}
+	return p.view.Len()
+}
 
 // Ref returns the reference to the payload, for fields of messages and states.
 // Sending it after p was released is an error.
-func (p *Payload[T]) Ref() actor.Payload[T] { return p.ref }
+func (p *Payload[T]) Ref() actor.Payload[T] {
+	if p == nil {
+		return actor.Payload[T]{}
+	}
+	return p.ref
+}
 
 // Write copies elements to the payload, from its first on, and waits for the end of
 // the copy.
 func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
+	if err := p.ready(ctx, "write payload"); err != nil {
+		return err
+	}
 	s := p.hold.memory.dev.DefaultStream()
 	if len(elements) > p.Len() {
 		return invalid("%d elements for a payload of %d", len(elements), p.Len())
@@ -148,10 +174,27 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 
 // Read copies elements of the payload, from its first on.
 func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
+	if err := p.ready(ctx, "read payload"); err != nil {
+		return err
+	}
 	if len(elements) > p.Len() {
 		return invalid("%d elements of a payload of %d", len(elements), p.Len())
 	}
 	return p.explain(gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements))))
+}
+
+// ready reports, as an error, why an operation with a context does not begin.
+func (p *Payload[T]) ready(ctx context.Context, op string) error {
+	if err := p.made(op); err != nil {
+		return err
+	}
+	if ctx == nil {
+		return fmt.Errorf("ring: %s: %w", op, errNilContext)
+	}
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("ring: %s: %w", op, err)
+	}
+	return nil
 }
 
 // explain is err, or ErrReleased if that is why.
@@ -165,6 +208,9 @@ func (p *Payload[T]) explain(err error) error {
 // Release ends the program's hold. Neither p nor its buffer may be used then.
 // Releasing again gives [ErrReleased].
 func (p *Payload[T]) Release() error {
+	if err := p.made("release payload"); err != nil {
+		return err
+	}
 	if p.hold.released.Swap(true) {
 		return fmt.Errorf("ring: %w: it was released before", ErrReleased)
 	}

@@ -37,6 +37,9 @@ type Pause struct {
 
 // Stats returns what is known of the runtime.
 func (rt *Runtime) Stats() Stats {
+	if !rt.made() {
+		return Stats{Actors: map[State]int{}}
+	}
 	rt.recountBags()
 	s := rt.departed.load()
 	s.Actors = map[State]int{}
