@@ -654,7 +654,7 @@ func TestLimitsOfTheConfiguration(t *testing.T) {
 	for capacity := 1; capacity <= 3000; capacity++ {
 		for _, full := range []Policy{Block, Reject, DropOldest} {
 			o := Options{Capacity: capacity, Full: full}
-			if err := o.normalise("a"); err != nil {
+			if err := o.normalise(); err != nil {
 				t.Fatal(err)
 			}
 			n := o.slots()

@@ -75,7 +75,7 @@ func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.byName[name] != nil {
-		return nil, fmt.Errorf("ring: new group %q: %w; close the group that has it, or choose another", name, ErrNameTaken)
+		return nil, fmt.Errorf("ring: new group: %w: there is a group %q already; close it, or choose another name", ErrNameTaken, name)
 	}
 	var err error
 	if g.at, err = rt.post.reserve(1); err != nil {

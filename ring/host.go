@@ -41,7 +41,7 @@ func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx c
 	case o.State != nil:
 		return nil, invalid("spawn %s: the state of a handler in Go is what it captures; Options.State is a %T", name, o.State)
 	}
-	if err := o.normalise(name); err != nil {
+	if err := o.check(name); err != nil {
 		return nil, err
 	}
 	c := newCore[In, Out](rt, o)

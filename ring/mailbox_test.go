@@ -32,7 +32,7 @@ func (d *double) handled(_ context.Context, m *mailbox, ticket uint64) (bool, er
 
 // newDouble makes an actor that takes and replies with messages of type M.
 func newDouble[M any](t testing.TB, o Options) (*Actor[M, M], *double) {
-	if err := o.normalise("a"); err != nil {
+	if err := o.normalise(); err != nil {
 		t.Fatal(err)
 	}
 	rt := &Runtime{actors: map[string]*core{}, done: make(chan struct{})}

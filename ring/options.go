@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"fmt"
 	"math/bits"
 	"time"
 
@@ -116,12 +117,16 @@ func ringed(slots int) int {
 // take.
 func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()) <= o.Capacity }
 
-// normalise sets defaults and reports what is wrong with the options of an actor with a
-// name, or with a handler of it.
-func (o *Options) normalise(name string) error {
-	invalid := func(format string, args ...any) error {
-		return invalid("spawn %s: "+format, append([]any{name}, args...)...)
+// check is normalise for an actor with a name, or with a handler of that name.
+func (o *Options) check(name string) error {
+	if err := o.normalise(); err != nil {
+		return fmt.Errorf("ring: spawn %s: %w", name, err)
 	}
+	return nil
+}
+
+// normalise sets defaults and reports what is wrong.
+func (o *Options) normalise() error {
 	if o.Capacity == 0 {
 		o.Capacity = DefaultCapacity
 	}
@@ -142,17 +147,22 @@ func (o *Options) normalise(name string) error {
 	}
 	switch {
 	case o.Patience < 0:
-		return invalid("Patience is %v; it is more than 0", o.Patience)
+		return wrong("Patience is %v; it is more than 0", o.Patience)
 	case o.MaxRestarts < 0 || o.RestartWindow < 0:
-		return invalid("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
+		return wrong("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
-		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
+		return wrong("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
 	case o.Batch < 0 || o.Batch > actor.MaxBatch:
-		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
+		return wrong("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
 	case o.Full > DropOldest:
-		return invalid("unknown policy %d for a full mailbox", o.Full)
+		return wrong("unknown policy %d for a full mailbox", o.Full)
 	case o.Spin < 0 || o.Nap < 0 || o.Nap > time.Millisecond:
-		return invalid("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)
+		return wrong("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)
 	}
 	return nil
+}
+
+// wrong is invalid without the package's name, which check adds.
+func wrong(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

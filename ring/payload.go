@@ -67,7 +67,7 @@ func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if err := m.make(); err != nil {
 		return nil, err
 	}
-	h, r, err := m.allocate(int64(n)*size, size)
+	h, r, err := m.allocate(int64(n), t)
 	if _, full := errors.AsType[*PayloadMemoryError](err); full {
 		// Messages that were handled hold their payloads until their slots are needed.
 		for _, c := range rt.living() {
@@ -75,7 +75,7 @@ func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 				c.sweep()
 			}
 		}
-		h, r, err = m.allocate(int64(n)*size, size)
+		h, r, err = m.allocate(int64(n), t)
 	}
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[
 		return nil, fmt.Errorf("ring: open payload of %v: %w", reflect.TypeFor[T](), err)
 	}
 	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
-	h, err := rt.payloads.open(r, take)
+	h, err := rt.payloads.open(r, reflect.TypeFor[T](), take)
 	if err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -64,8 +65,9 @@ type payloadEntry struct {
 	programs atomic.Int32  // how many of these are the program's
 
 	use          entryUse
-	offset, size int64  // bytes
-	each         int64  // bytes of an element
+	offset, size int64 // bytes
+	each         int64 // bytes of an element
+	elem         reflect.Type
 	taken        uint32 // holds of actors that the program has taken over
 }
 
@@ -116,11 +118,10 @@ func elements[T any](m *PayloadMemory) *gpu.Buffer[T] {
 	return gpu.Reinterpret[T](m.buffer.Slice(0, m.buffer.Len()/size*size))
 }
 
-// allocate makes a payload of so many bytes, which are elements of each bytes, and
-// gives the program a hold.
-func (m *PayloadMemory) allocate(bytes, each int64) (*hold, payloadRef, error) {
+// allocate makes a payload of n elements and gives the program a hold.
+func (m *PayloadMemory) allocate(n int64, elem reflect.Type) (*hold, payloadRef, error) {
 	for {
-		h, r, err := m.tryAllocate(bytes, each)
+		h, r, err := m.tryAllocate(n, elem)
 		if err != errNoEntry {
 			return h, r, err
 		}
@@ -133,12 +134,14 @@ func (m *PayloadMemory) allocate(bytes, each int64) (*hold, payloadRef, error) {
 // errNoEntry means that all entries are in use.
 var errNoEntry = errors.New("no entry")
 
-func (m *PayloadMemory) tryAllocate(bytes, each int64) (_ *hold, r payloadRef, err error) {
+func (m *PayloadMemory) tryAllocate(n int64, elem reflect.Type) (_ *hold, r payloadRef, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil, r, ErrClosed
 	}
+	each := int64(elem.Size())
+	bytes := n * each
 	// Handlers index the memory as elements, so that a payload begins where one does.
 	align := payloadAlign / gcd(payloadAlign, each) * each
 	offset, ok := m.free.take(bytes, align)
@@ -171,7 +174,7 @@ func (m *PayloadMemory) tryAllocate(bytes, each int64) (_ *hold, r payloadRef, e
 		return nil, r, err
 	}
 	m.unused = m.unused[:len(m.unused)-1]
-	e.use, e.offset, e.size, e.each, e.taken = held, offset, bytes, each, 0
+	e.use, e.offset, e.size, e.each, e.elem, e.taken = held, offset, bytes, each, elem, 0
 	e.hosts.Store(tag | 1)
 	return m.hold(e, bytes), r, nil
 }
@@ -237,6 +240,16 @@ func (e *payloadEntry) check(r payloadRef) error {
 	return nil
 }
 
+// requireType reports, as an error, if a payload that is held, and named by a reference, has
+// other elements than the type of the reference says: Go converts references of one type
+// to another.
+func (m *PayloadMemory) requireType(r payloadRef, elem reflect.Type) error {
+	if e := (*m.known.Load())[r.entry]; e.elem != elem {
+		return invalid("a reference to elements of type %v of a payload of %v; make the payload with the type that the message has", elem, e.elem)
+	}
+	return nil
+}
+
 // release ends the hold of a message with a payloadRef, or of the program.
 func (m *PayloadMemory) release(e *payloadEntry) error {
 	v := e.hosts.Add(1<<64 - 1)
@@ -274,10 +287,16 @@ func (h *hold) release() error {
 
 // open gives the program a hold on the payload of a payloadRef, in place of one that
 // an actor has if take is set.
-func (m *PayloadMemory) open(r payloadRef, take bool) (*hold, error) {
+func (m *PayloadMemory) open(r payloadRef, elem reflect.Type, take bool) (*hold, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e, err := m.join(r, take)
+	e, err := m.entryOf(r)
+	if err == nil {
+		err = m.requireType(r, elem)
+	}
+	if err == nil {
+		e, err = m.join(r, take)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -295,23 +314,32 @@ func (m *PayloadMemory) adopt(r payloadRef) error {
 
 // join gives the host a hold on the payload of a reference. m.mu is held.
 func (m *PayloadMemory) join(r payloadRef, take bool) (*payloadEntry, error) {
+	e, err := m.entryOf(r)
+	if err == nil {
+		err = e.check(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := e.hosts.Add(1) // from here on no message that ends is the last hold
+	err = m.reopen(e, uint32(v) == 1, take)
+	if err != nil {
+		if v := e.hosts.Add(1<<64 - 1); uint32(v) == 0 {
+			err = errors.Join(err, m.lend(e, v))
+		}
+		return nil, err
+	}
+	return e, nil
+}
+
+// entryOf is the entry of the payload that a reference names. m.mu is held.
+func (m *PayloadMemory) entryOf(r payloadRef) (*payloadEntry, error) {
 	if m.closed {
 		return nil, ErrClosed
 	}
 	e := (*m.known.Load())[r.entry]
 	if e == nil || e.use == unused || uint32(e.hosts.Load()>>32) != r.generation {
 		return nil, fmt.Errorf("ring: %w", ErrReleased)
-	}
-	if err := e.check(r); err != nil {
-		return nil, err
-	}
-	v := e.hosts.Add(1) // from here on no message that ends is the last hold
-	err := m.reopen(e, uint32(v) == 1, take)
-	if err != nil {
-		if v := e.hosts.Add(1<<64 - 1); uint32(v) == 0 {
-			err = errors.Join(err, m.lend(e, v))
-		}
-		return nil, err
 	}
 	return e, nil
 }

@@ -18,7 +18,7 @@ func TestMessagesTakenAtOnceFitTheirSharedMemory(t *testing.T) {
 		{"as many as is asked", batchFor[large], Options{Batch: 32}, 32},
 		{"no more than the mailbox has", batchFor[small], Options{Capacity: 16}, 16},
 	} {
-		if err := tt.o.normalise("a"); err != nil {
+		if err := tt.o.normalise(); err != nil {
 			t.Fatal(err)
 		}
 		if got := tt.shape(&tt.o); got != tt.want {

@@ -165,7 +165,7 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 	rt.spawned++
 	c.name = cmp.Or(c.name, fmt.Sprintf("%s-%d", handler, rt.spawned))
 	if _, taken := rt.actors[c.name]; taken {
-		return fmt.Errorf("ring: spawn %s: %w; terminate the actor that has it, or choose another", c.name, ErrNameTaken)
+		return fmt.Errorf("ring: spawn: %w: there is an actor %q already; terminate it, or choose another name", ErrNameTaken, c.name)
 	}
 	rt.actors[c.name] = nil
 	c.number = uint32(rt.spawned)

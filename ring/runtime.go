@@ -393,7 +393,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	if err := spawns(ctx, rt, name); err != nil {
 		return nil, err
 	}
-	if err := o.normalise(name); err != nil {
+	if err := o.check(name); err != nil {
 		return nil, err
 	}
 	if o.State != nil {

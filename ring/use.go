@@ -36,8 +36,8 @@ func (c *core) usable(ctx context.Context, op string) error {
 	return nil
 }
 
-// made reports whether New has made the runtime.
-func (rt *Runtime) made() bool { return rt != nil && rt.done != nil }
+// made reports whether the runtime is not the zero value.
+func (rt *Runtime) made() bool { return rt != nil && (rt.dev != nil || rt.actors != nil) }
 
 // usable reports, as an error, why an operation does not begin.
 func (rt *Runtime) usable(op string) error {
