@@ -69,17 +69,32 @@ type HostContext struct {
 }
 
 // ID returns the message's number, unique in the runtime.
-func (c *HostContext) ID() uint64 { return c.id }
+func (c *HostContext) ID() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.id
+}
 
 // Correlation returns the number that the sender gave the message, or 0.
-func (c *HostContext) Correlation() uint64 { return c.correlation }
+func (c *HostContext) Correlation() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.correlation
+}
 
 // Priority returns the message's priority.
-func (c *HostContext) Priority() int { return int(c.priority) }
+func (c *HostContext) Priority() int {
+	if c == nil {
+		return 0
+	}
+	return int(c.priority)
+}
 
 // Sender returns the name of the actor that the message is from, "" for the program.
 func (c *HostContext) Sender() string {
-	if c.core == nil {
+	if c == nil || c.core == nil {
 		return ""
 	}
 	return c.core.rt.mail.nameOf(c.envelope.sender)
@@ -87,7 +102,7 @@ func (c *HostContext) Sender() string {
 
 // Deadline returns when the message expires, if it does.
 func (c *HostContext) Deadline() (time.Time, bool) {
-	if c.deadline == 0 || c.core == nil {
+	if c == nil || c.core == nil || c.deadline == 0 {
 		return time.Time{}, false
 	}
 	return time.Now().Add(time.Duration(c.deadline - c.core.rt.clock())), true
@@ -95,7 +110,7 @@ func (c *HostContext) Deadline() (time.Time, bool) {
 
 // Name returns the actor's name.
 func (c *HostContext) Name() string {
-	if c.core == nil {
+	if c == nil || c.core == nil {
 		return ""
 	}
 	return c.core.name
@@ -103,7 +118,7 @@ func (c *HostContext) Name() string {
 
 // Runtime returns the actor's runtime.
 func (c *HostContext) Runtime() *Runtime {
-	if c.core == nil {
+	if c == nil || c.core == nil {
 		return nil
 	}
 	return c.core.rt

@@ -166,6 +166,29 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	return got, err
 }
 
+// unread counts the replies that wait for Receive. The actor has ended.
+func (c *core) unread() (n int) {
+	c.receiving.lock()
+	defer c.receiving.unlock()
+	for _, m := range c.mailboxes {
+		for _, s := range m.stash.heads.items[m.stash.heads.first:] {
+			if s.err == nil {
+				n++
+			}
+		}
+		if c.detached {
+			continue
+		}
+		for t, tail := max(m.received, m.oldest()), m.next(); t < tail; t++ {
+			outcome, done := m.outcome(t)
+			if waits, _ := forReceive(m.slot(t).Load(), t); waits && done && replies(outcome) {
+				n++
+			}
+		}
+	}
+	return n
+}
+
 // parkedFor is the longest time that Receive sleeps without a look.
 const parkedFor = 100 * time.Millisecond
 

@@ -56,7 +56,8 @@ func TestRepliesAreReceivedAfterClose(t *testing.T) {
 	for a.Info().Handled < 300 {
 		time.Sleep(time.Millisecond)
 	}
-	if err := rt.Close(); err != nil {
+	var left *ring.LeftError
+	if err := rt.Close(); !errors.As(err, &left) || left.Replies != 300 || left.Messages != 0 {
 		t.Fatal(err)
 	}
 	for i := range 300 {

@@ -160,7 +160,11 @@ func TestAStateErrorMeansThatTheMessageIsNotHandled(t *testing.T) {
 				}
 				time.AfterFunc(50*time.Millisecond, func() { close(release) })
 				all.Wait()
-				r, err := a.Ask(ctx, Sample{})
+				var r Reply
+				err := retry(ctx, func() (err error) { // the supervisor may be at the last failure
+					r, err = a.Ask(ctx, Sample{})
+					return err
+				})
 				if err != nil || r.Sum != sum.Load() {
 					t.Errorf("the actor has added up %d, %v; %d were asked for", r.Sum, err, sum.Load())
 				}
