@@ -11,6 +11,8 @@ import json
 import math
 import os
 import statistics
+import subprocess
+import sys
 import time
 
 import numpy as np
@@ -116,6 +118,27 @@ class Bench:
                     waits.append(time.perf_counter() - begin)
             self.report("launch", tool, "us", statistics.median(submits) * 1e6)
             self.report("launch and wait", tool, "us", statistics.median(waits) * 1e6)
+
+    def start(self):
+        """Small programs, each a process of its own; see start.go."""
+        program = os.path.join(os.path.dirname(os.path.abspath(__file__)), "peers_start.py")
+        for tool, name in (("CuPy", "cupy"), ("numba-cuda", "numba")):
+            samples = {}
+            for round in range(4):
+                begin = time.perf_counter()
+                run = subprocess.run([sys.executable, program, name], capture_output=True, text=True)
+                took = time.perf_counter() - begin
+                if run.returncode != 0:
+                    self.report("small program", tool, "us", error=run.stderr.strip().splitlines()[-1])
+                    break
+                if round == 0:
+                    continue  # fills the caches
+                for part, micros in json.loads(run.stdout).items():
+                    samples.setdefault(part, []).append(micros)
+                samples.setdefault("its process", []).append(took * 1e6)
+            for part, values in samples.items():
+                if part != "import":
+                    self.report(part, tool, "us", statistics.median(values))
 
     # saxpy
 
@@ -306,7 +329,7 @@ def main():
     small = {"vector": 1 << 14, "matrix": 256, "image": 256, "repeat": 3}
 
     bench = Bench(small if args.small else full)
-    for benchmark in (bench.launch, bench.saxpy, bench.matmul, bench.blur):
+    for benchmark in (bench.start, bench.launch, bench.saxpy, bench.matmul, bench.blur):
         benchmark()
     properties = cp.cuda.runtime.getDeviceProperties(0)
     device = (f"{properties['name'].decode()}, CUDA {cp.cuda.runtime.runtimeGetVersion()}, "

@@ -29,9 +29,6 @@ func (b *Buffer[T]) CUDAArrayInterface(s *Stream, shape ...int) ([]byte, error) 
 	if d.backend != CUDA {
 		return nil, driverError(doing, fmt.Errorf("%w: %s has no CUDA memory", errors.ErrUnsupported, d.id))
 	}
-	if err := b.mem.lasting(); err != nil {
-		return nil, driverError(doing, err)
-	}
 	shape, err := shapeOf(b, shape)
 	if err != nil {
 		return nil, driverError(doing, err)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"quern.dev/internal/driver"
 	"quern.dev/internal/driver/cpu"
@@ -46,6 +47,13 @@ type Config struct {
 	// faults, those of one thread in order.
 	Output io.Writer
 
+	// LaunchTimeout ends a launch, or a run of a graph, that takes longer, on devices
+	// that run kernels in the caller: the CPU and the simulator. The launch returns a
+	// [*KernelError] of kind [GivenUp] that matches [context.DeadlineExceeded]. Zero
+	// is no limit. On a GPU nothing ends a kernel; there the contexts of waits say
+	// how long to wait.
+	LaunchTimeout time.Duration
+
 	// Sim applies if the device is the simulator.
 	Sim SimOptions
 }
@@ -53,8 +61,8 @@ type Config struct {
 // SimOptions are options of the simulator.
 type SimOptions struct {
 	// Steps is the number of PTX instructions, over all threads, after which a
-	// launch is stopped with a StepBudget fault. Zero means 1<<36; the
-	// environment variable QUERN_SIM_STEPS overrides it.
+	// launch is stopped with a StepBudget fault. Zero means 1<<32, which takes some
+	// minutes; the environment variable QUERN_SIM_STEPS overrides it.
 	Steps int64
 
 	// NoChecks turns off all checks but the kernels' own, and uses all cores.
@@ -151,7 +159,7 @@ func Open(config Config) (*Device, error) {
 				passed = append(passed, fmt.Sprintf("%s: %v", candidate.ID, err))
 				continue
 			}
-			return newDevice(b.name, candidate.ID, drv, passed, c.Output)
+			return newDevice(b.name, candidate.ID, drv, passed, c)
 		}
 	}
 	if len(passed) == 0 {
@@ -185,6 +193,9 @@ func (c Config) normalize() (Config, error) {
 			return c, fmt.Errorf("gpu: open: %w: %s=%s: %q is not a device number", ErrNoDevice, source, c.Device, number)
 		}
 		c.Device = fmt.Sprintf("%s:%d", name, n)
+	}
+	if c.LaunchTimeout < 0 {
+		return c, fmt.Errorf("gpu: open: %w", invalid("Config.LaunchTimeout is negative: %v", c.LaunchTimeout))
 	}
 	if c.Require != "" && !known(c.Require) {
 		return c, fmt.Errorf("gpu: open: %w: Config.Require: there is no back end %q", ErrNoDevice, c.Require)

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"math/bits"
@@ -49,6 +50,13 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	return m, nil
 }
 
+// has reports whether a pool is the one of memory beside residents.
+func (b *beside) has(p *Pool) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return p == b.pool
+}
+
 // open returns the pool and its stream, which are closed with the device.
 func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	b.mu.Lock()
@@ -56,7 +64,7 @@ func (b *beside) open(d *Device) (*Pool, *Stream, error) {
 	if b.pool != nil {
 		return b.pool, b.stream, nil
 	}
-	s, err := d.newStream(Detached())
+	s, err := d.newStream(context.Background(), Detached())
 	if err != nil {
 		return nil, nil, err
 	}

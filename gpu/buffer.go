@@ -39,11 +39,24 @@ type memory struct {
 	block    *block         // of a pool, which gets it back
 	lease    lease
 
-	// Of a view of a Unified: the memory that it is of, and what is closed when
-	// the view has ended and is in use no more.
-	parent *memory
-	ended  chan struct{}
+	// Of a view of a Unified: the memory that it is of, what is closed when the view
+	// has ended and is in use no more, the stream that it is for, and whether the
+	// work there may only read it.
+	parent   *memory
+	ended    chan struct{}
+	stream   *Stream
+	readOnly bool
 }
+
+// access is what work does with the elements of a buffer. Whoever begins a use says
+// it, so that a view for reading cannot be written by an operation that is added
+// later.
+type access bool
+
+const (
+	reads  access = false
+	writes access = true
+)
 
 // Alloc makes a buffer of n elements, which is to be closed. Its contents are
 // undefined.
@@ -176,11 +189,14 @@ func (b *Buffer[T]) check(d *Device) error {
 	}
 }
 
-// acquire begins a use of the buffer with device d, on no stream in particular.
-// The memory's release ends it.
+// acquire begins a use of the buffer with device d, on no stream in particular, which
+// a view of a Unified does not allow. The memory's release ends it.
 func (b *Buffer[T]) acquire(d *Device) error {
 	if err := b.check(d); err != nil {
 		return err
+	}
+	if b.mem.parent != nil {
+		return invalid("a view of a unified array ends when the host takes one; use a Buffer")
 	}
 	if err := b.mem.acquire(); err != nil {
 		return err
@@ -190,15 +206,27 @@ func (b *Buffer[T]) acquire(d *Device) error {
 
 // acquireOn begins a use of the buffer by work on s. The memory's release ends
 // it.
-func (b *Buffer[T]) acquireOn(s *Stream) error { return b.acquireOf(s.dev, s) }
+func (b *Buffer[T]) acquireOn(s *Stream, a access) error { return b.acquireOf(s.dev, s, a) }
 
 // acquireOf is acquireOn for a stream that may be another device's than the
 // buffer, which is of device d.
-func (b *Buffer[T]) acquireOf(d *Device, s *Stream) error {
+func (b *Buffer[T]) acquireOf(d *Device, s *Stream, a access) error {
 	if err := b.check(d); err != nil {
 		return err
 	}
-	return b.mem.use(s)
+	return b.mem.use(s, a)
+}
+
+// acquireFor begins a use of the buffer by a launch on s, which visits the memory when
+// it is handed to the device. The memory's release ends it.
+func (b *Buffer[T]) acquireFor(s *Stream, a access) error {
+	if err := b.check(s.dev); err != nil {
+		return err
+	}
+	if err := b.mem.acquire(); err != nil {
+		return err
+	}
+	return b.mem.releaseIf(b.mem.admits(s, a))
 }
 
 // at returns where the buffer's elements are.
@@ -231,6 +259,8 @@ func (m *memory) closedError() error {
 // noun is what errors call the memory.
 func (m *memory) noun() string {
 	switch {
+	case m.texture != nil:
+		return "texture"
 	case m.host != nil:
 		return "host buffer"
 	case m.managed != nil:
@@ -241,11 +271,33 @@ func (m *memory) noun() string {
 }
 
 // use begins a use of the memory by work on s.
-func (m *memory) use(s *Stream) error {
+func (m *memory) use(s *Stream, a access) error {
 	if err := m.acquire(); err != nil {
 		return err
 	}
+	if err := m.admits(s, a); err != nil {
+		return m.releaseIf(err)
+	}
 	return m.releaseIf(m.visit(s))
+}
+
+// admits reports why work on s must not use the memory, which is a view of a Unified
+// that does not know of it.
+func (m *memory) admits(s *Stream, a access) error {
+	switch {
+	case m.parent == nil:
+		return nil
+	case s.capture.Load() != nil:
+		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+	case s.dev != m.dev:
+		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
+	case m.stream != s && s.noted == nil:
+		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
+	case a == writes && m.readOnly:
+		return &failure{"the buffer is a view of a unified array for reading; use WriteDevice", ErrReadOnly}
+	default:
+		return nil
+	}
 }
 
 // releaseIf ends a use that failed.
@@ -288,7 +340,10 @@ func (m *memory) free() error {
 		return nil
 	}
 	if m.block != nil {
-		return driverError("release to the pool", m.block.pool.put(m.block))
+		if err := m.block.pool.put(m.block); err != nil {
+			return driverError("close "+m.noun(), err)
+		}
+		return nil
 	}
 	m.managed.end(m)
 	var err error
@@ -304,5 +359,5 @@ func (m *memory) free() error {
 		err = m.dev.drv.Free(m.drv)
 		m.drv = driver.Memory{}
 	}
-	return errors.Join(driverError("free", unlessLost(err)), m.dev.release())
+	return errors.Join(driverError("close "+m.noun(), unlessLost(err)), m.dev.release())
 }

@@ -35,7 +35,7 @@ func (l *Launch) Keep() (*Call, error) {
 		}
 		l.stream.release()
 	}
-	err = l.kernel.failed("launch", err)
+	err = l.kernel.failed("keep launch of", err)
 	l.drop()
 	return nil, err
 }
@@ -55,7 +55,11 @@ func (l *Launch) call() (driver.Call, error) {
 		if m == nil {
 			continue
 		}
-		if err := m.visit(l.stream); err != nil {
+		err := m.visit(l.stream)
+		if m.parent != nil {
+			err = invalid("a call cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+		}
+		if err != nil {
 			return nil, fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
 		}
 	}
@@ -69,7 +73,7 @@ func (l *Launch) call() (driver.Call, error) {
 	return caller.NewCall(v.function, l.frame)
 }
 
-// drop ends the use of the buffers.
+// drop ends the use of the buffers and of the kernel.
 func (l *Launch) drop() {
 	for i, m := range l.buffers {
 		if m != nil {
@@ -79,16 +83,25 @@ func (l *Launch) drop() {
 	}
 	l.frame.Release()
 	l.stream = nil
-	l.kernel.launches.Put(l)
+	k := l.kernel
+	k.launches.Put(l)
+	k.release()
 }
 
 // CallArg returns argument number i of the call, a value of type T, which may be
 // changed between runs.
 func CallArg[T any](c *Call, i int) (*T, error) {
+	const doing = "change argument of call"
 	var zero T
+	if err := c.check(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	if n := len(c.launch.frame.Args); i < 0 || i >= n {
+		return nil, c.launch.kernel.failed(doing, invalid("argument %d of %d", i, n))
+	}
 	a := &c.launch.frame.Args[i]
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(zero)) {
-		return nil, c.launch.kernel.failed("change argument", invalid("have %T, want %s", zero, c.launch.kernel.info.Params[i].describe()))
+		return nil, c.launch.kernel.failed(doing, invalid("have %T, want %s", zero, c.launch.kernel.info.Params[i].describe()))
 	}
 	return (*T)(a.Value), nil
 }
@@ -96,11 +109,26 @@ func CallArg[T any](c *Call, i int) (*T, error) {
 // Run runs the block and returns when it is done. A fault is returned at once, as
 // [*KernelError].
 func (c *Call) Run() error {
+	if err := c.check(); err != nil {
+		return driverError("run call", err)
+	}
 	err := c.drv.Run()
 	if err == nil && !c.prints {
 		return nil
 	}
 	return c.report(err)
+}
+
+// check reports why the call cannot be used.
+func (c *Call) check() error {
+	switch {
+	case c == nil:
+		return invalid("call is nil")
+	case c.launch == nil:
+		return closedError("call")
+	default:
+		return nil
+	}
 }
 
 func (c *Call) report(err error) error {

@@ -57,7 +57,7 @@ func TestKernelsCompiledAtRunTimeWaitForOtherBlocks(t *testing.T) {
 				{"swap", Blocks(Dim3{X: 4}, Dim3{X: 32}), swapped},
 				{"swap", Linear(70), swapped}, // half of a cluster is beyond
 			} {
-				k, err := d.Compile(togetherSource, c.kernel)
+				k, err := d.Compile(t.Context(), togetherSource, c.kernel)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -99,7 +99,7 @@ func TestADeviceWithoutClustersSaysSo(t *testing.T) {
 	lib := fakecuda.New(1)
 	lib.Major = 8
 	d := openFake(t, lib)
-	k, err := d.Compile(togetherSource, "swap")
+	k, err := d.Compile(t.Context(), togetherSource, "swap")
 	if err != nil {
 		t.Fatal(err)
 	}

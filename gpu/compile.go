@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"context"
 	"strings"
 
 	"quern.dev/internal/compiler"
@@ -15,26 +16,64 @@ import (
 // package kernel and of the standard library, and functions. Its errors are
 // those of quern vet, all at once.
 //
+// A program that compiles ever new texts closes the kernels that it is done with
+// ([Kernel.Close]); others are unloaded with their devices.
+//
 // Arguments are checked when the kernel is launched with [Kernel.Launch]. On the
 // CPU device a kernel compiled at run time is interpreted, which is slow.
 // Functions of package math that are not single instructions need the standard
 // library's source, that is, a Go installation.
 //
+// The text has at most 1 MiB, and a kernel that would take long to compile because
+// of its size is an error. When ctx ends, Compile returns its cause at once.
+//
 // Compile may be called from several goroutines.
-func (d *Device) Compile(src, name string) (*Kernel, error) {
+func (d *Device) Compile(ctx context.Context, src, name string) (*Kernel, error) {
 	if err := d.check(); err != nil {
 		return nil, driverError("compile", err)
 	}
-	k, err := compiler.Text("kernel.go", src, name)
+	k, err := compileText(orBackground(ctx), src, name)
 	if err != nil {
 		return nil, err
 	}
+	return NewKernel(textInfo(k)), nil
+}
+
+// compileText returns when the text is compiled or ctx has ended. What is left of
+// the work then goes on for a short time: the compiler looks at ctx between its
+// steps.
+func compileText(ctx context.Context, src, name string) (*compiler.Kernel, error) {
+	if ctx.Done() == nil {
+		return compiler.Text(ctx, "kernel.go", src, name)
+	}
+	type result struct {
+		kernel *compiler.Kernel
+		err    error
+	}
+	done := make(chan result, 1)
+	go func() {
+		k, err := compiler.Text(ctx, "kernel.go", src, name)
+		done <- result{k, err}
+	}()
+	select {
+	case r := <-done:
+		if r.err != nil && r.err == context.Cause(ctx) {
+			return nil, driverError("compile", r.err)
+		}
+		return r.kernel, r.err
+	case <-ctx.Done():
+		return nil, driverError("compile", context.Cause(ctx))
+	}
+}
+
+// textInfo describes a kernel that was compiled from a text.
+func textInfo(k *compiler.Kernel) KernelInfo {
 	info := KernelInfo{
 		Name:    k.IR.Name,
 		Entry:   k.Variants[0].Entry,
-		Package: "main",
+		Package: compiledPackage,
 		Pos:     k.IR.Func.Pos.String(),
-		PTX:     k.PTX(),
+		Code:    &Code{Text: k.PTX()},
 		Block:   Dim3{X: k.IR.Options.Block[0], Y: k.IR.Options.Block[1], Z: k.IR.Options.Block[2]},
 		Shared:  k.Variants[0].SharedBytes,
 		Cluster: Dim3{X: k.IR.Options.Cluster[0], Y: k.IR.Options.Cluster[1], Z: k.IR.Options.Cluster[2]},
@@ -55,20 +94,34 @@ func (d *Device) Compile(src, name string) (*Kernel, error) {
 		}
 		info.Formats = append(info.Formats, format)
 	}
-	for _, v := range k.IR.Func.Params {
+	// shown is the name of a type, with the name of the text's package in place of the
+	// path that the compiler knows it by.
+	own, _, _ := strings.Cut(k.IR.Func.Name, ".")
+	shown := func(t *ir.Type) string {
+		return strings.ReplaceAll(t.FullName(), k.IR.Func.Go.Package+".", own+".")
+	}
+	for i, v := range k.IR.Func.Params {
 		p := Param{Name: v.Name, Kind: Scalar, Type: v.Type.Kind.String(), Size: int(v.Type.Size())}
 		switch {
 		case v.Type.Kind == ir.Slice:
-			p.Kind, p.Type, p.Size = Slice, v.Type.Elem.String(), int(v.Type.Elem.Size())
+			p.Kind, p.Type, p.Size = Slice, shown(v.Type.Elem), int(v.Type.Elem.Size())
+			p.Layout = v.Type.Elem.Layout()
+			p.ReadOnly = !k.Written[i]
 		case strings.HasPrefix(v.Type.Name, textureName):
-			p.Kind, p.Type = Texture, strings.TrimSuffix(v.Type.String()[strings.IndexByte(v.Type.String(), '[')+1:], "]")
+			p.Kind, p.Type = Texture, strings.TrimSuffix(strings.TrimPrefix(v.Type.Name, textureName), "]")
 		case v.Type.IsAggregate() || v.Type.IsHalf():
-			p.Kind, p.Type = Struct, v.Type.String()
+			p.Kind, p.Type, p.Layout = Struct, shown(v.Type), v.Type.Layout()
+		}
+		if p.Layout == p.Type {
+			p.Layout = ""
 		}
 		info.Params = append(info.Params, p)
 	}
-	return NewKernel(info), nil
+	return info
 }
+
+// compiledPackage is the package of kernels that are compiled at run time.
+const compiledPackage = "main"
 
 // textureName begins the name of the type of every texture.
 const textureName = "quern.dev/kernel.Texture2D["

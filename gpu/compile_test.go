@@ -1,11 +1,11 @@
 package gpu_test
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 )
 
 const scaleSource = `package p
@@ -28,54 +28,30 @@ func reverse(t kernel.Thread, x []int32) {
 `
 
 func TestSourceTextIsCompiledAndRunOnEveryDevice(t *testing.T) {
-	ctx := context.Background()
-	for _, info := range gpu.Devices() {
-		t.Run(info.ID, func(t *testing.T) {
-			if info.Err != nil {
-				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		k, err := d.Compile(t.Context(), scaleSource, "scale")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, x := d.DefaultStream(), gputest.Upload(t, d, []float32{1, 2, 3, 4, 5})
+		if err := k.Launch(s, gpu.Linear(5), float32(3), x); err != nil {
+			t.Fatal(err)
+		}
+		gputest.Equal(t, gputest.Download(t, d, x), []float32{3, 6, 9, 12, 15})
+		for _, c := range []struct {
+			args []any
+			want string
+		}{
+			{[]any{float32(3)}, "argument"},
+			{[]any{3, x}, "by"},
+			{[]any{float32(3), (*gpu.Buffer[float32])(nil)}, "x"},
+		} {
+			err := k.Launch(s, gpu.Linear(5), c.args...)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("Launch(%v) returned %v, want an error that names %s", c.args, err, c.want)
 			}
-			d, err := gpu.Open(gpu.Config{Device: info.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			k, err := d.Compile(scaleSource, "scale")
-			if err != nil {
-				t.Fatal(err)
-			}
-			s := d.DefaultStream()
-			x, err := gpu.Upload(s, []float32{1, 2, 3, 4, 5})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer x.Close()
-			if err := k.Launch(s, gpu.Linear(5), float32(3), x); err != nil {
-				t.Fatal(err)
-			}
-			got := make([]float32, 5)
-			if err := gpu.Download(ctx, s, got, x); err != nil {
-				t.Fatal(err)
-			}
-			for i, v := range got {
-				if v != 3*float32(i+1) {
-					t.Errorf("x[%d] = %v, want %v", i, v, 3*(i+1))
-				}
-			}
-			for _, c := range []struct {
-				args []any
-				want string
-			}{
-				{[]any{float32(3)}, "argument"},
-				{[]any{3, x}, "by"},
-				{[]any{float32(3), (*gpu.Buffer[float32])(nil)}, "x"},
-			} {
-				err := k.Launch(s, gpu.Linear(5), c.args...)
-				if err == nil || !strings.Contains(err.Error(), c.want) {
-					t.Errorf("Launch(%v) returned %v, want an error that names %s", c.args, err, c.want)
-				}
-			}
-		})
-	}
+		}
+	})
 }
 
 func TestSourceTextThatIsWrongIsDiagnosed(t *testing.T) {
@@ -92,7 +68,7 @@ func TestSourceTextThatIsWrongIsDiagnosed(t *testing.T) {
 		{"a map", "package p\nimport \"quern.dev/kernel\"\n//quern:kernel\nfunc f(t kernel.Thread, x []int32) {\n\tm := map[int]int{}\n\t_ = m\n}", "f", "kernel.go:5:2: kernel f: maps are not supported"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if _, err := d.Compile(c.src, c.kernel); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := d.Compile(t.Context(), c.src, c.kernel); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("Compile returned %v, want an error that says %q", err, c.want)
 			}
 		})

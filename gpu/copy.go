@@ -18,7 +18,7 @@ func Upload[T any](s *Stream, src []T) (*Buffer[T], error) {
 	}
 	if err := CopyIn(s, b, src); err != nil {
 		b.Close()
-		return nil, err
+		return nil, partOf("upload", err)
 	}
 	return b, nil
 }
@@ -31,7 +31,7 @@ func CopyIn[T any](s *Stream, dst *Buffer[T], src []T) error {
 		return driverError("copy in", err)
 	}
 	defer s.release()
-	if err := dst.acquireOn(s); err != nil {
+	if err := dst.acquireOn(s, writes); err != nil {
 		return driverError("copy in", err)
 	}
 	defer dst.mem.release()
@@ -58,7 +58,7 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 		return driverError("download", err)
 	}
 	defer s.release()
-	if err := src.acquireOn(s); err != nil {
+	if err := src.acquireOn(s, reads); err != nil {
 		return driverError("download", err)
 	}
 	defer src.mem.release()
@@ -68,7 +68,7 @@ func Download[T any](ctx context.Context, s *Stream, dst []T, src *Buffer[T]) er
 	ctx = orBackground(ctx)
 	// The copy itself waits for the work, but could not be cancelled.
 	if ctx.Done() != nil || len(dst) == 0 {
-		if err := s.drv.Synchronize(ctx); err != nil {
+		if err := s.await(ctx); err != nil {
 			return driverError("download", err)
 		}
 	}
@@ -90,11 +90,11 @@ func Copy[T any](s *Stream, dst, src *Buffer[T]) error {
 		return driverError("copy", err)
 	}
 	defer s.release()
-	if err := dst.acquireOn(s); err != nil {
+	if err := dst.acquireOn(s, writes); err != nil {
 		return driverError("copy: destination", err)
 	}
 	defer dst.mem.release()
-	if err := src.acquireOn(s); err != nil {
+	if err := src.acquireOn(s, reads); err != nil {
 		return driverError("copy: source", err)
 	}
 	defer src.mem.release()
@@ -123,7 +123,7 @@ func fill[T any](doing string, s *Stream, b *Buffer[T], v T) error {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := b.acquireOn(s); err != nil {
+	if err := b.acquireOn(s, writes); err != nil {
 		return driverError(doing, err)
 	}
 	defer b.mem.release()

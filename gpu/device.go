@@ -3,9 +3,10 @@ package gpu
 import (
 	"context"
 	"errors"
-	"io"
+	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"quern.dev/internal/driver"
 )
@@ -21,7 +22,10 @@ type Device struct {
 	def     *Stream
 	output  *output
 	staging staging
-	beside  beside
+
+	launchTimeout time.Duration // see Config.LaunchTimeout
+
+	beside beside
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.
@@ -38,8 +42,9 @@ type Device struct {
 
 	managed managedTotal
 
-	kernels sync.Map    // *Kernel -> *resident
-	loaded  []*resident // by ID, guarded by mu
+	kernels    sync.Map             // *Kernel -> *resident
+	loaded     map[uint32]*resident // by ID, guarded by mu
+	lastLoaded uint32               // the ID that was given last
 }
 
 // Attributes are the limits and properties of a device.
@@ -60,17 +65,19 @@ type Attributes struct {
 	SharedPerMultiprocessor    int // bytes, of which each block takes 1 KiB more than it uses
 }
 
-func newDevice(name Backend, id string, drv driver.Device, passed []string, w io.Writer) (*Device, error) {
+func newDevice(name Backend, id string, drv driver.Device, passed []string, c Config) (*Device, error) {
 	d := &Device{
 		backend: name,
 		id:      id,
 		passed:  passed,
 		drv:     drv,
-		output:  newOutput(w),
+		output:  newOutput(c.Output),
 		events:  make(map[*Event]struct{}),
+		loaded:  make(map[uint32]*resident),
 		memory:  make(map[*memory]struct{}),
 	}
-	s, err := d.newStream()
+	d.launchTimeout = c.LaunchTimeout
+	s, err := d.newStream(context.Background())
 	if err != nil {
 		return nil, errors.Join(err, driverError("close "+id, drv.Close()))
 	}
@@ -209,7 +216,7 @@ func (d *Device) Close() error {
 	}
 	errs = append(errs, d.closeGraphs())
 	d.mu.Lock()
-	events, memories, loaded, pools := d.events, d.memory, d.loaded, slices.Clone(d.pools)
+	events, memories, loaded, pools := d.events, d.memory, slices.Collect(maps.Values(d.loaded)), slices.Clone(d.pools)
 	d.events, d.memory = nil, nil
 	d.mu.Unlock()
 	for e := range events {
@@ -228,16 +235,19 @@ func (d *Device) Close() error {
 		errs = append(errs, newLeakError(d, leaked))
 	}
 	for _, r := range loaded {
-		errs = append(errs, r.close())
+		errs = append(errs, r.close("unload"))
 	}
 	if destroy {
 		errs = append(errs, d.destroy())
+	}
+	for i, err := range errs {
+		errs[i] = partOf("close "+d.id, err)
 	}
 	return joinLost(errs)
 }
 
 func (d *Device) destroy() error {
-	return driverError("close "+d.id, unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
+	return driverError("release", unlessLost(errors.Join(d.closeStaging(), d.beside.close(d), d.drv.Close())))
 }
 
 // release ends the hold of one object on the device.

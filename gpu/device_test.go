@@ -22,6 +22,7 @@ func everyDevice(t *testing.T, test func(t *testing.T, d *Device)) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			copiesMuch(d)
 			test(t, d)
 			if err := d.Close(); err != nil {
 				t.Errorf("close: %v", err)
@@ -49,6 +50,7 @@ func openFake(t testing.TB, lib *fakecuda.Library) *Device {
 	if err != nil {
 		t.Fatal(err)
 	}
+	copiesMuch(d)
 	return d
 }
 

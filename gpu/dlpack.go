@@ -68,9 +68,6 @@ func ExportDLPack[T any](b *Buffer[T], f DLPackFormat, shape ...int) (unsafe.Poi
 }
 
 func exportDLPack[T any](b *Buffer[T], f DLPackFormat, shape []int) (unsafe.Pointer, error) {
-	if err := b.mem.lasting(); err != nil {
-		return nil, err
-	}
 	device, err := b.mem.dev.dlDevice()
 	if err != nil {
 		return nil, err

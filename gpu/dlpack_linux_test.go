@@ -8,6 +8,8 @@ import (
 	"unsafe"
 
 	"github.com/ebitengine/purego"
+
+	"quern.dev/internal/testmodule"
 )
 
 // library compiles the C library of the tests.
@@ -31,6 +33,7 @@ func callC(t *testing.T, lib uintptr, name string, args ...uintptr) uintptr {
 }
 
 func TestCReadsBuffers(t *testing.T) {
+	testmodule.NeedSource(t)
 	lib := library(t)
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	want := int64(0)
@@ -52,6 +55,7 @@ func TestCReadsBuffers(t *testing.T) {
 }
 
 func TestBuffersOfC(t *testing.T) {
+	testmodule.NeedSource(t)
 	lib := library(t)
 	d := must[*Device](t)(Open(Config{Device: "cpu"}))
 	at := callC(t, lib, "produce")

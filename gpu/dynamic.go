@@ -1,6 +1,8 @@
 package gpu
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"strings"
 	"unsafe"
@@ -35,6 +37,7 @@ var basicTypes = map[string]struct {
 	"uint": {reflect.Uint, unsigned64}, "uint8": {reflect.Uint8, unsigned8}, "byte": {reflect.Uint8, unsigned8},
 	"uint16": {reflect.Uint16, unsigned16}, "uint32": {reflect.Uint32, unsigned32}, "uint64": {reflect.Uint64, unsigned64},
 	"float32": {reflect.Float32, notInteger}, "float64": {reflect.Float64, notInteger},
+	"complex64": {reflect.Complex64, notInteger}, "complex128": {reflect.Complex128, notInteger},
 }
 
 // integerOf returns how to read a parameter. The name of a defined type does not
@@ -114,8 +117,10 @@ func (x *Texture2D[T]) pass(l *Launch)      { TextureArg(l, x) }
 
 // Launch runs the kernel on the grid g with arguments whose number and types are
 // checked now rather than by the Go compiler. A number must have the parameter's
-// very type, as in float32(2); a struct or array its size. The argument for a
-// slice is a *Buffer, for a texture a *Texture2D.
+// very type, as in float32(2). A struct or array may have another type of the same
+// layout: numbers of the same types at the same offsets, and fields that both have by
+// the same name in the same places. The argument for a slice is a *Buffer, of elements
+// of which the same holds, for a texture a *Texture2D.
 func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	l, err := k.Begin(s, g)
 	if err != nil {
@@ -131,45 +136,95 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	return l.End()
 }
 
-// pass sets the next argument.
+// pass sets the next argument, the one for p.
 func (l *Launch) pass(arg any, p *Param) {
-	b, isBuffer := arg.(bufferArgument)
-	x, isTexture := arg.(textureArgument)
-	switch {
-	case isTexture && p.Kind == Texture && x.texel().String() == p.Type:
-		x.pass(l)
-	case isBuffer && p.Kind == Slice && typeFits(b.element(), p):
-		b.pass(l)
-	case !isBuffer && !isTexture && arg != nil && p.Kind != Slice && p.Kind != Texture && typeFits(reflect.TypeOf(arg), p):
-		l.passValue(reflect.ValueOf(arg))
-	default:
-		if l.argument() != nil {
-			l.fail(invalid("have %T, want %s", arg, p.describe()))
+	if t := reflect.TypeOf(arg); t == nil || t != l.accepted[l.next] {
+		if err := p.accepts(arg); err != nil {
+			if l.argument() != nil {
+				l.fail(err)
+			}
+			return
 		}
+		l.accepted[l.next] = t
+	}
+	switch p.Kind {
+	case Slice:
+		arg.(bufferArgument).pass(l)
+	case Texture:
+		arg.(textureArgument).pass(l)
+	default:
+		l.passValue(arg)
 	}
 }
 
-func (l *Launch) passValue(v reflect.Value) {
+func (l *Launch) passValue(arg any) {
 	a := l.argument()
 	if a == nil {
 		return
 	}
-	reflect.NewAt(v.Type(), a.Value).Elem().Set(v)
+	// An interface holds the address of a value whose type has no pointers, and the
+	// type was accepted.
+	value := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))[1]
+	copy(unsafe.Slice((*byte)(a.Value), a.Size), unsafe.Slice((*byte)(value), a.Size))
 	l.setInteger(a.Value)
 }
 
-// typeFits reports whether t may stand for the value or element type of p.
-func typeFits(t reflect.Type, p *Param) bool {
-	if int(t.Size()) != p.Size {
-		return false
+// accepts returns an error if arg is no argument for p.
+func (p *Param) accepts(arg any) error {
+	t, have := reflect.TypeOf(arg), "%s" // the type of the elements, or of the value
+	sameKind := arg != nil && p.Kind != Slice && p.Kind != Texture
+	switch x := arg.(type) {
+	case bufferArgument:
+		t, have, sameKind = x.element(), "*gpu.Buffer[%s]", p.Kind == Slice
+	case textureArgument:
+		t, have, sameKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == Texture
 	}
-	if inner, _ := notData(t); inner != nil {
-		return false
+	if !sameKind || p.mismatch(t) != "" {
+		return p.mistyped(fmt.Sprintf(have, fullName(t)), t, sameKind)
 	}
-	if b, ok := basicTypes[p.Type]; ok {
-		return t.Kind() == b.kind
+	return nil
+}
+
+// mistyped is the error for an argument of type have, which has values or elements of
+// type t. sameKind: it is a value, a buffer or a texture as the parameter wants it.
+func (p *Param) mistyped(have string, t reflect.Type, sameKind bool) error {
+	want := p.describe()
+	if have == want {
+		want = "another " + want
 	}
-	// Of other types the name may be another package's or unknown here.
-	composite := t.Kind() == reflect.Struct || t.Kind() == reflect.Array
-	return composite || !strings.ContainsAny(p.Type, "{[")
+	composite := func(k reflect.Kind) bool { return k == reflect.Struct || k == reflect.Array }
+	known, ok := parseLayout(p.layout())
+	if !sameKind || p.Kind == Texture || !composite(t.Kind()) && ok && known.name != "" {
+		return invalid("have %s, want %s", have, want)
+	}
+	return invalid("have %s, want %s: %s", have, want, p.mismatch(t))
+}
+
+// layout is the layout of the parameter's value or elements, or their type if that is
+// all that is known.
+func (p *Param) layout() string { return cmp.Or(p.Layout, p.Type) }
+
+// mismatch says what about t is not as in the values or elements of p, "" if nothing
+// is.
+func (p *Param) mismatch(t reflect.Type) string {
+	if p.Kind == Texture {
+		if fullName(t) == p.Type {
+			return ""
+		}
+		return "another type"
+	}
+	why := ""
+	if l, known := parseLayout(p.layout()); known {
+		why = l.differs(t, "")
+	} else if inner, _ := notData(t); inner != nil || p.Kind == Struct && t.Kind() != reflect.Struct && t.Kind() != reflect.Array {
+		why = fullName(t) + " is not " + p.Type
+	}
+	switch {
+	case int(t.Size()) != p.Size:
+		return fmt.Sprintf("the sizes differ: %d bytes, want %d%s", t.Size(), p.Size, strings.TrimSuffix("; "+why, "; "))
+	case why != "":
+		return "the layouts differ: " + why
+	default:
+		return ""
+	}
 }

@@ -54,8 +54,37 @@ func TestAnIntegerThatLimitsCannotJudgeTakesTheWideModule(t *testing.T) {
 	x, y := upload(t, s, 1, float32(2)), upload(t, s, 1, float32(2))
 	// As a signed number this is less than 0, so that no thread does anything.
 	do(t, k.Launch(s, Blocks(Dim3{X: 1}, Dim3{X: 2}), float32(1), uint(math.MaxUint64), x, y))
-	if d.loaded[0].variants[1].Load() == nil {
+	if d.loaded[1].variants[1].Load() == nil {
 		t.Error("the narrow module ran")
 	}
 	closeAll(t, x, y, d)
+}
+
+// The layout of a type is compared once for each parameter, not in every launch.
+func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
+	if raceEnabled {
+		t.Skip("the race detector allocates")
+	}
+	type rows struct {
+		A [4]struct{ X, Y float32 }
+		B int32
+	}
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	k := NewKernel(KernelInfo{
+		Name: "k", Params: []Param{{Name: "p", Kind: Struct, Type: "p.rows", Layout: "struct{A [4]struct{X float32; Y float32}; B int32}", Size: 36}},
+		Code: &Code{Text: ptxHeader + ".visible .entry k(.param .align 4 .b8 p[36], .param .u64 quern_fault, .param .u32 quern_kernel) { exit; }"},
+	})
+	var arg any = rows{}
+	launch := func() { do(t, k.Launch(d.DefaultStream(), Linear(1), arg)) }
+	launch()
+	plain := testing.AllocsPerRun(100, launch)
+	l := must[*Launch](t)(k.Begin(d.DefaultStream(), Linear(1)))
+	if compared := testing.AllocsPerRun(100, func() {
+		do(t, k.info.Params[0].accepts(arg))
+	}); plain >= compared {
+		t.Errorf("a launch allocates %v times, comparing alone %v", plain, compared)
+	}
+	Arg(l, rows{})
+	do(t, l.End())
+	do(t, d.Close())
 }

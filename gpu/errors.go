@@ -3,6 +3,7 @@ package gpu
 import (
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"quern.dev/internal/driver"
@@ -28,8 +29,12 @@ var (
 
 	// ErrClosed means that what is used was closed, or what it belongs to: a
 	// device, stream, event, buffer, host buffer, managed or unified array,
-	// texture, pool, scope or executable graph.
+	// texture, pool, scope, kernel, call or executable graph.
 	ErrClosed = errors.New("closed")
+
+	// ErrReadOnly means that a buffer would be written that is for reading: a view of
+	// a unified array that [Unified.ReadDevice] has returned.
+	ErrReadOnly = errors.New("for reading only")
 
 	// ErrInvalid means that an argument is not acceptable: a nil buffer, one of
 	// another device, a range outside a buffer, an empty or oversized grid, a
@@ -103,6 +108,29 @@ func driverError(doing string, err error) error {
 	}
 	return &operationError{doing, public(err)}
 }
+
+// partOf says of which operation of the program the failure of another one was part.
+// What kernels and functions of the program did, and leaks, speak for themselves.
+func partOf(doing string, err error) error {
+	switch e := err.(type) {
+	case *operationError:
+		return &operationError{doing, e}
+	case interface{ Unwrap() []error }:
+		if reflect.TypeOf(err) != joined {
+			return err
+		}
+		var all []error
+		for _, err := range e.Unwrap() {
+			all = append(all, partOf(doing, err))
+		}
+		return errors.Join(all...)
+	default:
+		return err
+	}
+}
+
+// joined is the type of what errors.Join returns.
+var joined = reflect.TypeOf(errors.Join(ErrClosed))
 
 // operationError is an error of this package and what it was doing.
 type operationError struct {

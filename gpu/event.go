@@ -17,6 +17,8 @@ type Event struct {
 	lease  lease
 	stream atomic.Pointer[Stream] // that recorded it last
 	mark   atomic.Pointer[mark]   // where it was recorded last, if in a graph
+
+	launches atomic.Uint64 // of the stream, before it was recorded
 }
 
 // NewEvent makes an event, which is to be closed.
@@ -51,11 +53,18 @@ func (e *Event) Synchronize(ctx context.Context) error {
 	if err := e.outside(); err != nil {
 		return driverError("synchronize event", err)
 	}
-	if err := e.drv.Synchronize(orBackground(ctx)); err != nil {
+	s, n, ctx := e.stream.Load(), e.launches.Load(), orBackground(ctx)
+	if err := e.drv.Synchronize(ctx); err != nil {
+		if s != nil && ctx.Err() != nil {
+			err = s.history.explain(err, n)
+		}
 		return driverError("synchronize event", err)
 	}
-	s := e.stream.Load()
-	if s == nil || s.acquire() != nil {
+	if s == nil {
+		return nil
+	}
+	s.history.passed(n)
+	if s.acquire() != nil {
 		return nil
 	}
 	defer s.release()

@@ -1,8 +1,11 @@
 package gpu
 
 import (
+	"cmp"
 	"fmt"
+	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"quern.dev/internal/driver"
@@ -33,12 +36,16 @@ const (
 	Trap          = FaultKind(driver.KindTrap)
 )
 
+// GivenUp is the kind of launches that were ended because the context of their
+// stream has ended, or Config.LaunchTimeout has passed.
+const GivenUp = FaultKind(driver.KindGivenUp)
+
 var faultNames = [...]string{
 	OutOfRange: "out of range", DivideByZero: "divide by zero", BadShift: "bad shift",
 	Panic: "panic", NilPointer: "nil pointer", BadAddress: "bad address",
 	Misaligned: "misaligned", UseAfterFree: "use after free", DataRace: "data race",
 	Divergence: "divergence", Uninitialized: "uninitialized", StepBudget: "step budget",
-	Trap: "trap",
+	Trap: "trap", GivenUp: "given up",
 }
 
 // String returns the kind in words, such as "data race".
@@ -51,31 +58,52 @@ func (k FaultKind) String() string {
 
 // KernelError is what stopped a kernel: the first fault of a thread. It is
 // returned once, by the next wait on the stream that ran the kernel. The device
-// stays usable. The contents of the buffers that the kernel writes are
-// unspecified: on a GPU and the simulator the other threads go on, on the CPU
+// stays usable. A launch that was given up returns it itself. The contents of the
+// buffers that the kernel writes are unspecified: on a GPU and the simulator the other threads go on, on the CPU
 // the rest of the launch is not run. A fault that only the simulator finds ends
 // its launch.
 type KernelError struct {
-	Kernel        string
+	Kernel        string // its function, or the handler of an actor
+	Handler       bool   // it is a handler
 	Kind          FaultKind
-	File          string // of the Go source
+	File          string // of the Go source, behind its package's import path: "example.com/app/filters/blur.go"
 	Line          int
 	Block, Thread Dim3
 	// Index and Length are the index or slice bound that was out of range and
-	// what it was checked against: a length, or for slice bounds a capacity.
+	// what it was checked against: a length, or for slice bounds a capacity. If the
+	// simulator has found the fault in an access to a slice, Param is the parameter,
+	// Index the element and Length the slice's.
 	Index, Length int64
+	Param         string
 	Reason        string // "index 8 out of range [0,5)"
+
+	// Err is why a launch was given up, the cause of a context's end. It is nil for
+	// other kinds.
+	Err error
 }
+
+// Unwrap returns Err.
+func (e *KernelError) Unwrap() error { return e.Err }
 
 // Error returns, for example,
 //
-//	saxpy.go:16: kernel saxpy: index 8 out of range [0,5) in block (0,0,0) thread (8,0,0)
+//	filters/blur.go:16: kernel blur: index 8 out of range [0,5) in block (0,0,0) thread (8,0,0)
+//
+// with the last element of the import path.
 func (e *KernelError) Error() string {
 	var b strings.Builder
 	if e.File != "" {
-		fmt.Fprintf(&b, "%s:%d: ", e.File, e.Line)
+		dir, name := path.Split(e.File)
+		fmt.Fprintf(&b, "%s:%d: ", path.Join(path.Base(dir), name), e.Line)
 	}
-	fmt.Fprintf(&b, "kernel %s: %s in block %s thread %s", e.Kernel, e.Reason, place(e.Block), place(e.Thread))
+	what := "kernel"
+	if e.Handler {
+		what = "handler"
+	}
+	fmt.Fprintf(&b, "%s %s: %s in block %s thread %s", what, e.Kernel, e.Reason, place(e.Block), place(e.Thread))
+	if e.Err != nil {
+		fmt.Fprintf(&b, ": %v", e.Err)
+	}
 	return b.String()
 }
 
@@ -93,15 +121,23 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		Index:  f.Index,
 		Length: f.Length,
 		Reason: f.Reason,
+		Err:    f.Cause,
 	}
 	r, variant := d.residentByID(f.ID)
 	if r == nil {
 		return e
 	}
 	info := &r.kernel.info
-	e.Kernel = info.Name
+	e.Kernel, e.Handler = cmp.Or(info.Handler, info.Name), info.Handler != ""
 	if f.Site < 0 {
-		e.File = info.sourceFile(f.File)
+		if f.File == "" {
+			f.File, f.Line = info.declared()
+			e.Line = f.Line
+		}
+		e.File = info.sourceFile(f.File, f.Package)
+		if f.Access != nil {
+			e.locate(f.Access, info.Params)
+		}
 		e.explain(f.HasIndex, f.Reason)
 		return e
 	}
@@ -111,7 +147,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		return e
 	}
 	s := &sites[f.Site]
-	e.Kind, e.File, e.Line = s.Kind.fault(), s.File, s.Line
+	e.Kind, e.File, e.Line = s.Kind.fault(), info.sourceFile(s.File, ""), s.Line
 	switch s.Kind {
 	case SliceSite:
 		e.explain(true, "slice bounds out of range")
@@ -143,21 +179,44 @@ func (e *KernelError) explain(hasIndex bool, reason string) {
 		e.Reason = "nil pointer dereference"
 	case e.Kind == Panic:
 		e.Reason = "panic: " + reason
+	case e.Kind == GivenUp:
+		e.Reason = "given up"
 	}
 }
 
-// sourceFile returns the name under which the kernel's checks know a source
-// file, of which the run-time system of Go knows the full path.
-func (k *KernelInfo) sourceFile(path string) string {
-	path = filepath.ToSlash(path)
-	for _, v := range k.Variants {
-		for i := range v.Sites {
-			if name := v.Sites[i].File; path == name || strings.HasSuffix(path, "/"+name) {
-				return name
+// declared returns the place of the kernel's declaration.
+func (k *KernelInfo) declared() (file string, line int) {
+	file, number, _ := strings.Cut(k.Pos, ":")
+	line, _ = strconv.Atoi(number)
+	return file, line
+}
+
+// sourceFile returns a source file's name behind the import path of its package.
+// In GPU code a file of the kernel's own package has no path. The run-time system
+// of Go knows the full path of a file, and pkg, the package of the function: what
+// was put into a function of the kernel's package from another has the name that
+// it has in GPU code.
+func (k *KernelInfo) sourceFile(name, pkg string) string {
+	name = filepath.ToSlash(name)
+	switch base := path.Base(name); {
+	case name == "":
+		return ""
+	case pkg != "" && pkg != "main" && pkg != k.Package && k.Package != "":
+		return pkg + "/" + base
+	case pkg != "":
+		for _, v := range k.Variants {
+			for i := range v.Sites {
+				if other := v.Sites[i].File; strings.Contains(other, "/") && strings.HasSuffix("/"+name, "/"+other) {
+					return other
+				}
 			}
 		}
+		name = base
 	}
-	return path[strings.LastIndexByte(path, '/')+1:]
+	if k.Package == compiledPackage || strings.Contains(name, "/") {
+		return name
+	}
+	return path.Join(k.Package, name)
 }
 
 // Dim3 is an extent, in threads or blocks, or a place within one.

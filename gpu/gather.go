@@ -32,7 +32,7 @@ func CopyInStrided[T any](s *Stream, dst *Buffer[T], src []T, v Strided) error {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := dst.acquireOn(s); err != nil {
+	if err := dst.acquireOn(s, writes); err != nil {
 		return driverError(doing, err)
 	}
 	defer dst.mem.release()
@@ -56,7 +56,7 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := src.acquireOn(s); err != nil {
+	if err := src.acquireOn(s, reads); err != nil {
 		return driverError(doing, err)
 	}
 	defer src.mem.release()
@@ -67,7 +67,7 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 	if err != nil {
 		return driverError(doing, err)
 	}
-	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+	if err := s.await(ctx); err != nil {
 		return driverError(doing, err)
 	}
 	if src.length > 0 {

@@ -114,14 +114,15 @@ func (d *Device) NewGraph() (*Graph, error) {
 //
 // If record returns an error, Capture returns it.
 func (d *Device) Capture(record func(s *Stream) error) (*Graph, error) {
-	g, err := d.NewGraph()
-	if err != nil {
-		return nil, err
+	const doing = "capture"
+	if err := d.check(); err != nil {
+		return nil, driverError(doing, err)
 	}
 	if record == nil {
-		return nil, driverError("capture", invalid("no function to record"))
+		return nil, driverError(doing, invalid("no function to record"))
 	}
-	_, err = g.record(nil, record)
+	g := &Graph{dev: d}
+	_, err := g.record(doing, nil, record)
 	return g, err
 }
 
@@ -170,7 +171,7 @@ func (g *Graph) Add(record func(s *Stream) error, after ...*Node) (*Node, error)
 		return nil, driverError("add to graph", invalid("the function that Add records adds to the graph; add one after the other"))
 	}
 	defer g.adding.enter()()
-	return g.record(first, record)
+	return g.record("add to graph", first, record)
 }
 
 // has reports why n is no node of the graph.
@@ -200,11 +201,11 @@ func (g *Graph) check() error {
 
 // record adds what a function does after the nodes with the given numbers, and
 // returns the node that is reached at its end.
-func (g *Graph) record(after []int, do func(s *Stream) error) (*Node, error) {
+func (g *Graph) record(doing string, after []int, do func(s *Stream) error) (*Node, error) {
 	g.mu.Lock()
 	c := &capture{graph: g, base: len(g.nodes), after: after}
 	g.mu.Unlock()
-	nodes, err := c.run(do)
+	nodes, err := c.run(doing, do)
 	if err != nil {
 		return nil, err
 	}
@@ -243,7 +244,7 @@ func (g *Graph) Instantiate() (*GraphExec, error) {
 		return nil, driverError(doing, err)
 	}
 	nodes := g.Nodes()
-	e := &GraphExec{dev: d, graph: g, nodes: nodes}
+	e := &GraphExec{dev: d, graph: g, nodes: nodes, stand: standFor(nodes)}
 	for i, n := range nodes {
 		if err := n.acquire(); err != nil {
 			e.nodes = nodes[:i]

@@ -32,10 +32,10 @@ type mark struct {
 
 // run records what a function does. The last node returned is reached when all
 // that was recorded is done.
-func (c *capture) run(do func(s *Stream) error) ([]*Node, error) {
+func (c *capture) run(doing string, do func(s *Stream) error) ([]*Node, error) {
 	d := c.graph.dev
 	if err := d.acquire(); err != nil {
-		return nil, driverError("record graph", err)
+		return nil, driverError(doing, err)
 	}
 	s := &Stream{dev: d}
 	s.capture.Store(c)
@@ -90,7 +90,7 @@ func (c *capture) last(s *Stream) ([]int, error) {
 // body records the body of a condition on a stream. Until it returns, the stream
 // records nothing else, and neither does the goroutine in this graph: work of the
 // body would be done unconditionally.
-func (c *capture) body(s *Stream, record func(s *Stream) error) ([]*Node, error) {
+func (c *capture) body(doing string, s *Stream, record func(s *Stream) error) ([]*Node, error) {
 	pause := func() error {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -104,7 +104,7 @@ func (c *capture) body(s *Stream, record func(s *Stream) error) ([]*Node, error)
 		return nil
 	}
 	if err := pause(); err != nil {
-		return nil, err
+		return nil, driverError(doing, err)
 	}
 	leave := c.bodies.enter()
 	defer func() {
@@ -114,7 +114,7 @@ func (c *capture) body(s *Stream, record func(s *Stream) error) ([]*Node, error)
 		delete(c.paused, s)
 	}()
 	inner := &capture{graph: &Graph{dev: s.dev}}
-	return inner.run(record)
+	return inner.run(doing, record)
 }
 
 // end makes the streams that joined leave.
@@ -141,11 +141,6 @@ func (c *capture) add(s *Stream, w driver.GraphNode, what string, holds ...hold)
 	if err != nil {
 		return err
 	}
-	for _, h := range holds {
-		if m, ok := h.(*memory); ok && m.parent != nil {
-			return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
-		}
-	}
 	w.After = after
 	c.append(w, what, holds)
 	c.streams[s] = []int{c.base + len(c.nodes) - 1}
@@ -156,7 +151,7 @@ var errEnded = invalid("the recording of the graph has ended")
 
 // launch records a launch that has been checked.
 func (c *capture) launch(l *Launch, v *variant) error {
-	var holds []hold
+	holds := []hold{l.kernel}
 	for _, m := range l.buffers {
 		if m != nil {
 			holds = append(holds, m)

@@ -44,7 +44,7 @@ func conditional(s *Stream, kind driver.GraphKind, condition *Buffer[uint32], bo
 	case body == nil:
 		return driverError(doing, invalid("no function to record"))
 	}
-	nodes, err := c.body(s, body)
+	nodes, err := c.body(doing, s, body)
 	if err != nil {
 		return err
 	}

@@ -166,7 +166,7 @@ func TestWhatFailsInTheDriverLeavesNothingOfAGraph(t *testing.T) {
 			lib := fakecuda.New(1)
 			d := openFake(t, lib)
 			s := d.DefaultStream()
-			turn := must[*Kernel](t)(d.Compile(togetherSource, "turn"))
+			turn := must[*Kernel](t)(d.Compile(t.Context(), togetherSource, "turn"))
 			x, y, z := upload(t, s, ramp(8)...), upload(t, s, ramp(8)...), upload(t, s, make([]int32, 32)...)
 			flag := upload(t, s, uint32(0))
 			do(t, k.Prepare(d))

@@ -128,7 +128,7 @@ func ExampleWhile() {
 	}
 	defer dev.Close()
 	s := dev.DefaultStream()
-	halve, err := dev.Compile(`package p
+	halve, err := dev.Compile(context.Background(), `package p
 
 import "quern.dev/kernel"
 

@@ -18,6 +18,7 @@ type GraphExec struct {
 	drv   driver.GraphExec
 	lease lease
 	last  atomic.Pointer[Stream] // that ran the graph
+	stand *Kernel                // for the graph, in errors of waits
 
 	callers goroutines // that run functions of the graph
 
@@ -53,7 +54,11 @@ func (e *GraphExec) Launch(s *Stream) error {
 		return driverError("launch graph", e.record(c, s))
 	}
 	e.last.Store(s)
-	return driverError("launch graph", e.drv.Launch(s.drv))
+	if err := s.bounded(); err != nil {
+		return driverError("launch graph", err)
+	}
+	n := s.began(e.stand)
+	return driverError("launch graph", s.launched(n, e.drv.Launch(s.drv)))
 }
 
 // bind makes the calls of nodes those of the executable graph.
@@ -127,7 +132,7 @@ func (e *GraphExec) Update(n *Node, record func(s *Stream) error) error {
 		return driverError("update graph", invalid("no function to record"))
 	}
 	c := &capture{graph: &Graph{dev: e.dev}}
-	fresh, err := c.run(record)
+	fresh, err := c.run("update graph", record)
 	if err != nil {
 		return err
 	}

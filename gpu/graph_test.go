@@ -261,7 +261,7 @@ func TestConditionsAreReadWhenTheGraphRuns(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		ctx := context.Background()
 		s := d.DefaultStream()
-		down := must[*Kernel](t)(d.Compile(downSource, "down"))
+		down := must[*Kernel](t)(d.Compile(t.Context(), downSource, "down"))
 		one := Blocks(Dim3{X: 1}, Dim3{X: 1})
 		x, y, rounds := upload(t, s, uint32(0)), upload(t, s, int32(0)), upload(t, s, uint32(0))
 		g, e := captured(t, d, func(s *Stream) error {

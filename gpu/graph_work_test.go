@@ -75,7 +75,7 @@ func TestBlocksThatWaitForEachOtherInAGraph(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		const n = 128
 		s, side := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
-		turn := must[*Kernel](t)(d.Compile(togetherSource, "turn"))
+		turn := must[*Kernel](t)(d.Compile(t.Context(), togetherSource, "turn"))
 		fork := must[*Event](t)(d.NewEvent())
 		ints := make([]int32, n)
 		for i := range ints {
@@ -121,7 +121,7 @@ func TestKernelsInAGraphPrint(t *testing.T) {
 		var printed bytes.Buffer
 		d := must[*Device](t)(Open(Config{Device: opened.ID(), Output: &printed}))
 		s, other := d.DefaultStream(), must[*Stream](t)(d.NewStream(context.Background()))
-		hello := must[*Kernel](t)(d.Compile(helloSource, "hello"))
+		hello := must[*Kernel](t)(d.Compile(t.Context(), helloSource, "hello"))
 		x := upload(t, s, int32(1), -1)
 		one := Blocks(Dim3{X: 1}, Dim3{X: 1})
 		_, e := captured(t, d, func(s *Stream) error { return hello.Launch(s, one, 2, x) })

@@ -130,8 +130,12 @@ func (g Grid) resolve(sizes *blockSizes, cluster Dim3) (blocks, block Dim3, err 
 			return blocks, block, err
 		}
 	}
-	if g.isFlatterThan(block) {
-		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's block of %v", g, block)
+	switch {
+	case !g.isFlatterThan(block):
+	case g.block != Dim3{}:
+		return blocks, block, invalid("grid %v has fewer dimensions than its block; use %s", g, gridOf(block))
+	default:
+		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's block of %v; use %s", g, block, gridOf(block))
 	}
 	blocks = Dim3{X: divideUp(t.X, block.X), Y: divideUp(t.Y, block.Y), Z: divideUp(t.Z, block.Z)}
 	if cluster.X == 0 {
@@ -139,9 +143,17 @@ func (g Grid) resolve(sizes *blockSizes, cluster Dim3) (blocks, block Dim3, err 
 	}
 	c := filled(cluster)
 	if g.isFlatterThan(c) {
-		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's clusters of %v", g, c)
+		return blocks, block, invalid("grid %v has fewer dimensions than the kernel's clusters of %v; use %s", g, c, gridOf(c))
 	}
 	return Dim3{X: roundUp(blocks.X, c.X), Y: roundUp(blocks.Y, c.Y), Z: roundUp(blocks.Z, c.Z)}, block, nil
+}
+
+// gridOf names the function for grids that have the dimensions of d.
+func gridOf(d Dim3) string {
+	if d.Z > 1 {
+		return "gpu.Volume"
+	}
+	return "gpu.Plane"
 }
 
 // isFlatterThan reports whether d extends in a dimension that g does not have.

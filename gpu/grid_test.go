@@ -54,7 +54,7 @@ func one(int) int { return 1 }
 func TestGridRefusesABlockOfMoreDimensions(t *testing.T) {
 	sizes := chooseBlocks(Dim3{X: 16, Y: 16}, driver.Properties{MaxThreads: 1024}, one)
 	_, _, err := Linear(100).resolve(&sizes, Dim3{})
-	if want := "grid Linear(100) has fewer dimensions than the kernel's block of 16x16x1"; err == nil || err.Error() != want {
+	if want := "grid Linear(100) has fewer dimensions than the kernel's block of 16x16x1; use gpu.Plane"; err == nil || err.Error() != want {
 		t.Errorf("got %v, want %s", err, want)
 	}
 }
@@ -73,7 +73,7 @@ func TestGridsHaveWholeClusters(t *testing.T) {
 		{"a plane", Plane(33, 5), Dim3{X: 32, Y: 2}, Dim3{X: 2, Y: 2}, Dim3{X: 2, Y: 4, Z: 1}, ""},
 		{"stated blocks stay", Blocks(Dim3{X: 3}, Dim3{X: 32}), Dim3{X: 32}, Dim3{X: 2}, Dim3{X: 3, Y: 1, Z: 1}, ""},
 		{"more blocks than numbers", Linear(huge), Dim3{X: 1}, Dim3{X: 4}, Dim3{X: huge, Y: 1, Z: 1}, ""},
-		{"clusters of more dimensions", Linear(100), Dim3{X: 32}, Dim3{X: 1, Y: 2}, Dim3{}, "grid Linear(100) has fewer dimensions than the kernel's clusters of 1x2x1"},
+		{"clusters of more dimensions", Linear(100), Dim3{X: 32}, Dim3{X: 1, Y: 2}, Dim3{}, "grid Linear(100) has fewer dimensions than the kernel's clusters of 1x2x1; use gpu.Plane"},
 	} {
 		sizes := chooseBlocks(test.block, driver.Properties{MaxThreads: 1024}, one)
 		blocks, _, err := test.grid.resolve(&sizes, test.cluster)
@@ -110,4 +110,22 @@ func TestBlocksBeyondTheDeviceAreNamedWithTheirExtents(t *testing.T) {
 			t.Errorf("%s: got %v, want %s", test.name, err, test.want)
 		}
 	}
+}
+
+func TestABlockOfMoreDimensionsThanTheGrid(t *testing.T) {
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	s := d.DefaultStream()
+	x := upload(t, s, ramp(8)...)
+	for _, c := range []struct {
+		grid Grid
+		want string
+	}{
+		{Linear(64).Block(Dim3{X: 32, Y: 33}), "gpu: launch saxpy: grid Linear(64).Block(32x33x1) has fewer dimensions than its block; use gpu.Plane"},
+		{Plane(64, 2).Block(Dim3{X: 8, Y: 4, Z: 2}), "gpu: launch saxpy: grid Plane(64, 2).Block(8x4x2) has fewer dimensions than its block; use gpu.Volume"},
+	} {
+		if err := launchSaxpy(NewKernel(saxpyInfo), s, c.grid, 1, 8, x, x); err == nil || err.Error() != c.want {
+			t.Errorf("got  %v\nwant %s", err, c.want)
+		}
+	}
+	closeAll(t, x, d)
 }

@@ -92,7 +92,7 @@ func TestHostPoolsKeepToTheirLimit(t *testing.T) {
 		if _, err := AcquireHost[byte](nil, 1); !errors.Is(err, ErrInvalid) {
 			t.Errorf("no pool: %v", err)
 		}
-		if _, err := d.NewHostPool(PoolConfig{Limit: -1}); !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), "gpu: new host pool: limit -1") {
+		if _, err := d.NewHostPool(PoolConfig{Limit: -1}); !errors.Is(err, ErrInvalid) || !strings.HasPrefix(err.Error(), "gpu: new host pool: negative limit -1") {
 			t.Errorf("a negative limit: %v", err)
 		}
 	})

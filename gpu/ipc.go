@@ -35,11 +35,13 @@ func (b *Buffer[T]) IPCHandle() (IPCHandle, error) {
 	if !ok {
 		return IPCHandle{}, driverError(doing, cannotShare(b.mem.dev))
 	}
-	if err := b.mem.lasting(); err != nil {
-		return IPCHandle{}, driverError(doing, err)
-	}
-	if b.length == 0 || b.mem.block != nil {
-		return IPCHandle{}, driverError(doing, invalid("empty buffers, those of a pool and those that were made beside actors have no name in other processes; use Alloc before there are actors"))
+	switch {
+	case b.length == 0:
+		return IPCHandle{}, driverError(doing, invalid("an empty buffer has no name in other processes"))
+	case b.mem.block != nil && b.mem.dev.beside.has(b.mem.block.pool):
+		return IPCHandle{}, driverError(doing, invalid("a buffer that was made beside actors has no name in other processes; make it before there are actors"))
+	case b.mem.block != nil:
+		return IPCHandle{}, driverError(doing, invalid("a buffer of a pool has no name in other processes; use Alloc"))
 	}
 	h, offset, err := d.Share(b.at())
 	if err != nil {
@@ -57,8 +59,13 @@ func OpenIPC[T any](d *Device, h IPCHandle) (*Buffer[T], error) {
 		return nil, driverError(doing, err)
 	}
 	size, align := int64(unsafe.Sizeof(zero)), int64(unsafe.Alignof(zero))
-	if len(h.Memory) != driver.HandleSize || h.Offset < 0 || h.Size <= 0 || h.Size%size != 0 || h.Offset%align != 0 {
-		return nil, driverError(doing, invalid("handle of %d bytes, memory at %d of %d, for elements of %d bytes", len(h.Memory), h.Offset, h.Size, size))
+	switch {
+	case len(h.Memory) != driver.HandleSize:
+		return nil, driverError(doing, invalid("the handle names memory with %d bytes, want %d", len(h.Memory), driver.HandleSize))
+	case h.Offset < 0 || h.Offset%align != 0:
+		return nil, driverError(doing, invalid("the handle's offset of %d bytes is not that of an element, a multiple of %d", h.Offset, align))
+	case h.Size <= 0 || h.Size%size != 0:
+		return nil, driverError(doing, invalid("the handle's size of %d bytes is not that of elements of %d", h.Size, size))
 	}
 	if err := d.check(); err != nil {
 		return nil, driverError(doing, err)
@@ -75,15 +82,6 @@ func OpenIPC[T any](d *Device, h IPCHandle) (*Buffer[T], error) {
 		return nil, err
 	}
 	return &Buffer[T]{mem: m, length: int(h.Size / size)}, nil
-}
-
-// lasting reports why other libraries cannot be told of the memory: it is a view
-// of a unified array, which ends when another contradicts it.
-func (m *memory) lasting() error {
-	if m.parent == nil {
-		return nil
-	}
-	return invalid("a view of a unified array ends when the host takes one; use a Buffer")
 }
 
 func cannotShare(d *Device) error {
@@ -108,7 +106,7 @@ func (d *Device) borrow(doing string, size int64, get func() (driver.Memory, fun
 func (d *Device) drain() error {
 	var errs []error
 	for _, s := range d.workingStreams() {
-		if s.acquire() != nil {
+		if _, err := s.enter(); err != nil { // also one that records a graph, and has work of before
 			continue // closing it waits
 		}
 		errs = append(errs, s.drv.Synchronize(context.Background()))

@@ -48,6 +48,7 @@ func TestHandlesThatCannotBeOpened(t *testing.T) {
 	empty := upload[int32](t, d.DefaultStream())
 	closed := upload[int32](t, d.DefaultStream(), 1)
 	do(t, closed.Close())
+	pooled := acquire[int32](t, d.Pool(), d.DefaultStream(), 3)
 	var driver *Error
 	for _, c := range []struct {
 		name string
@@ -55,12 +56,14 @@ func TestHandlesThatCannotBeOpened(t *testing.T) {
 		is   error
 		want string
 	}{
-		{"no handle", second(OpenIPC[int32](d, IPCHandle{})), ErrInvalid, "gpu: open ipc handle: handle of 0 bytes"},
-		{"elements that do not fit", second(OpenIPC[int64](d, good)), ErrInvalid, "for elements of 8 bytes"},
+		{"no handle", second(OpenIPC[int32](d, IPCHandle{})), ErrInvalid, "gpu: open ipc handle: the handle names memory with 0 bytes, want 64"},
+		{"elements that do not fit", second(OpenIPC[int64](d, good)), ErrInvalid, "the handle's size of 12 bytes is not that of elements of 8"},
 		{"elements that a device has not", second(OpenIPC[*int](d, good)), ErrInvalid, "cannot hold elements of type *int"},
 		{"a device without names", second(OpenIPC[int32](cpu, good)), errors.ErrUnsupported, "memory of cpu has no name in other processes"},
 		{"memory without a name", second(host.IPCHandle()), errors.ErrUnsupported, "memory of cpu has no name in other processes"},
-		{"no memory", second(empty.IPCHandle()), ErrInvalid, "use Alloc"},
+		{"no memory", second(empty.IPCHandle()), ErrInvalid, "gpu: ipc handle: an empty buffer has no name"},
+		{"memory of a pool", second(pooled.IPCHandle()), ErrInvalid, "gpu: ipc handle: a buffer of a pool has no name in other processes; use Alloc"},
+		{"an offset between elements", second(OpenIPC[int32](d, IPCHandle{Memory: good.Memory, Offset: 2, Size: 4})), ErrInvalid, "the handle's offset of 2 bytes is not that of an element, a multiple of 4"},
 		{"a closed buffer", second(closed.IPCHandle()), ErrClosed, "buffer is closed"},
 		{"nil", second((*Buffer[int32])(nil).IPCHandle()), ErrInvalid, "buffer is nil"},
 	} {
@@ -71,7 +74,7 @@ func TestHandlesThatCannotBeOpened(t *testing.T) {
 	if _, err := OpenIPC[int32](d, strange); !errors.As(err, &driver) || driver.Name != "CUDA_ERROR_INVALID_HANDLE" {
 		t.Errorf("memory that is not there: %v", err)
 	}
-	closeAll(t, b, host, empty, d, cpu)
+	closeAll(t, pooled, b, host, empty, d, cpu)
 }
 
 func TestHandlesOnASystemWithoutThem(t *testing.T) {

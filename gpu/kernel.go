@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -22,16 +23,13 @@ type KernelInfo struct {
 	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
 	Entry   string // of the kernel in its PTX; empty if it is Name
 	Package string // import path
+	Handler string // of an actor, that the kernel was made for; else empty
 	Pos     string // "saxpy.go:14"
 	Params  []Param
 
-	// PTX is the text of the kernel's modules, each behind a line
-	//
-	//	//quern:module <kernel> <variant> [older]
-	//
-	// with those of other kernels between them. A text without such lines is
-	// one module, of every variant.
-	PTX string
+	// Code is the GPU code of the package. Without it the kernel runs on the CPU
+	// only.
+	Code *Code
 
 	// Variants are the forms of the kernel, fastest first. A launch uses the
 	// first whose limits it meets; the last one has none. No variants means one
@@ -52,8 +50,11 @@ type KernelInfo struct {
 
 	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
 	Host host.Func
+	// Plain is the kernel's own function, which the CPU runs in its place where
+	// coverage is counted.
+	Plain host.Func
 
-	modules string // name of the modules in PTX, if not Name
+	modules string // name of the modules in Code, if not Name
 }
 
 // Variant is a form of a kernel that is exact for launches which meet its limits.
@@ -83,8 +84,17 @@ const maxVariants = 4
 type Param struct {
 	Name string
 	Kind ParamKind
-	Type string // Go type of the value or of the elements
+	Type string // Go type of the value or of the elements, with the paths of packages
 	Size int    // of the value or of an element, bytes
+
+	// Layout is Type with what it is defined as in place of every defined type, such
+	// as "struct{X float32; Y [2]int32}": it says where each number is. It is empty if
+	// it is Type.
+	Layout string
+
+	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
+	// argument cannot be a view for reading; see [Unified.ReadDevice].
+	ReadOnly bool
 }
 
 // ParamKind is the form of a parameter.
@@ -101,7 +111,7 @@ const (
 // Site is a check in a kernel that can fail.
 type Site struct {
 	Kind      SiteKind
-	File      string
+	File      string // with the import path of its package if that is another
 	Line, Col int
 	Text      string // the reason of a panic
 }
@@ -146,6 +156,10 @@ type Kernel struct {
 	base     int       // the first of these with a thread for each of the kernel's
 	launches sync.Pool // of *Launch
 	err      error     // why it cannot be launched
+
+	lease     lease // held by launches, and by graphs and calls with one
+	mu        sync.Mutex
+	residents map[*resident]struct{}
 }
 
 // NewKernel makes a kernel of what quern gen has written. If that is damaged,
@@ -154,7 +168,7 @@ func NewKernel(info KernelInfo) *Kernel {
 	if len(info.Variants) == 0 {
 		info.Variants = []Variant{{Name: "wide"}}
 	}
-	k := &Kernel{info: info}
+	k := &Kernel{info: info, residents: make(map[*resident]struct{})}
 	for _, p := range info.Params {
 		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
@@ -218,6 +232,8 @@ func (k *Kernel) check() error {
 		return invalid("kernel is nil")
 	case k.launches.New == nil:
 		return invalid("kernel was not made by NewKernel")
+	case k.lease.closed():
+		return closedError("kernel")
 	default:
 		return k.err
 	}
@@ -225,23 +241,29 @@ func (k *Kernel) check() error {
 
 // Prepare loads the kernel on d, which its first launch does otherwise.
 func (k *Kernel) Prepare(d *Device) error {
-	if err := k.check(); err != nil {
+	if err := k.acquire(); err != nil {
 		return k.failed("prepare", err)
 	}
+	defer k.release()
+	return k.failed("prepare", k.prepare(d))
+}
+
+// prepare is Prepare of a kernel in use.
+func (k *Kernel) prepare(d *Device) error {
 	if err := d.check(); err != nil {
-		return k.failed("prepare", err)
+		return err
 	}
 	r, err := d.resident(k)
 	if err != nil {
-		return k.failed("prepare", err)
+		return err
 	}
 	for i := range k.info.Variants {
 		if _, err := r.variant(i); err != nil {
-			return k.failed("prepare", err)
+			return err
 		}
 	}
 	for _, s := range k.special {
-		if err := s.kernel.Prepare(d); err != nil {
+		if err := s.kernel.prepare(d); err != nil {
 			return err
 		}
 	}
@@ -286,19 +308,9 @@ func targetOf(ptx string) int {
 	return n
 }
 
-// section returns the text behind the line that names the kernel and a variant.
+// section returns the kernel's module for a variant.
 func (k *KernelInfo) section(variant string) (string, error) {
-	const mark = "//quern:module "
-	if !strings.Contains(k.PTX, mark) {
-		return k.PTX, nil
-	}
-	line := mark + cmp.Or(k.modules, k.Name) + " " + variant + "\n"
-	_, text, ok := strings.Cut("\n"+k.PTX, "\n"+line)
-	if !ok {
-		return "", fmt.Errorf("no PTX for variant %s of kernel %s", variant, k.Name)
-	}
-	text, _, _ = strings.Cut(text, "\n"+mark)
-	return text, nil
+	return k.Code.module(cmp.Or(k.modules, k.Name), variant, k.Name)
 }
 
 // placed returns the bytes of the kernel's shared variables if they are in
@@ -314,7 +326,7 @@ func (k *KernelInfo) placed() int {
 type resident struct {
 	dev    *Device
 	kernel *Kernel
-	id     uint32 // index in Device.loaded
+	id     uint32 // in Device.loaded
 
 	mu       sync.Mutex // while loading
 	variants [maxVariants]atomic.Pointer[variant]
@@ -330,10 +342,18 @@ func (r *resident) frameID(variant int) uint32 {
 func (d *Device) residentByID(id uint32) (r *resident, variant int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if i := int(id / maxVariants); i < len(d.loaded) {
-		return d.loaded[i], int(id % maxVariants)
+	return d.loaded[id/maxVariants], int(id % maxVariants)
+}
+
+// newResident returns a place for the kernel with a number that no other has. d.mu is
+// held.
+func (d *Device) newResident(k *Kernel) *resident {
+	for {
+		d.lastLoaded = (d.lastLoaded + 1) % (math.MaxUint32 / maxVariants)
+		if d.loaded[d.lastLoaded] == nil {
+			return &resident{dev: d, kernel: k, id: d.lastLoaded}
+		}
 	}
-	return nil, 0
 }
 
 // resident returns the place of kernel k on the device.
@@ -345,15 +365,18 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 		return nil, err
 	}
 	d.mu.Lock()
-	r := &resident{dev: d, kernel: k, id: uint32(len(d.loaded))}
+	r := d.newResident(k)
 	if other, ok := d.kernels.LoadOrStore(k, r); ok {
 		d.mu.Unlock()
 		return other.(*resident), d.release()
 	}
-	d.loaded = append(d.loaded, r)
+	d.loaded[r.id] = r
 	d.mu.Unlock()
+	k.mu.Lock()
+	k.residents[r] = struct{}{}
+	k.mu.Unlock()
 	if err := d.check(); err != nil {
-		return nil, errors.Join(err, r.close())
+		return nil, errors.Join(err, r.close("unload"))
 	}
 	return r, nil
 }
@@ -382,7 +405,7 @@ func (r *resident) variant(i int) (*variant, error) {
 		return nil, err
 	}
 	f, err := r.dev.drv.Load(&driver.Kernel{
-		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.Host, Placed: info.placed(), Prints: len(info.Formats) > 0,
+		Name: cmp.Or(info.Entry, info.Name), PTX: text, Host: info.hostForm(), Placed: info.placed(), Prints: len(info.Formats) > 0,
 		Cooperative: info.Cooperative, Cluster: info.Cluster,
 	})
 	if err != nil {
@@ -396,18 +419,21 @@ func (r *resident) variant(i int) (*variant, error) {
 	return v, nil
 }
 
-// close unloads the modules.
-func (r *resident) close() error {
+// close unloads the modules, for an operation.
+func (r *resident) close(doing string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
 		return nil
 	}
 	r.closed = true
+	r.kernel.mu.Lock()
+	delete(r.kernel.residents, r)
+	r.kernel.mu.Unlock()
 	var errs []error
 	for i := range r.variants {
 		if v := r.variants[i].Swap(nil); v != nil {
-			errs = append(errs, driverError("unload "+r.kernel.info.Name, unlessLost(v.function.Close())))
+			errs = append(errs, r.kernel.failed(doing, unlessLost(v.function.Close())))
 		}
 	}
 	return errors.Join(append(errs, r.dev.release())...)

@@ -1,7 +1,9 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
+	"reflect"
 	"unsafe"
 
 	"quern.dev/internal/driver"
@@ -25,6 +27,9 @@ type Launch struct {
 	places  []uint64  // by parameter: the address of a slice, for the limits
 	dims    [6]int64  // grid and block, for the limits
 	wide    bool      // an argument is beyond what limits can judge
+	placed  placement // of the last launch
+
+	accepted []reflect.Type // by parameter, of the last argument that Kernel.Launch was given
 }
 
 func newLaunch(k *Kernel) *Launch {
@@ -34,6 +39,8 @@ func newLaunch(k *Kernel) *Launch {
 		buffers: make([]*memory, len(k.params)),
 		values:  make([]int64, len(k.params)+1),
 		places:  make([]uint64, len(k.params)),
+
+		accepted: make([]reflect.Type, len(k.params)),
 	}
 }
 
@@ -44,6 +51,9 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 	}
 	if err := s.check(); err != nil {
 		return nil, k.failed("launch", err)
+	}
+	if !k.lease.acquire() {
+		return nil, k.failed("launch", closedError("kernel"))
 	}
 	l := k.launches.Get().(*Launch)
 	l.stream, l.grid, l.err, l.next, l.wide = s, g, nil, 0, false
@@ -78,7 +88,7 @@ func Arg[T any](l *Launch, v T) {
 		return
 	}
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(v)) {
-		l.fail(invalid("have %T, want %s", v, l.kernel.info.Params[l.next-1].describe()))
+		l.fail(l.kernel.info.Params[l.next-1].mistyped(fullName(reflect.TypeFor[T]()), reflect.TypeFor[T](), a.Value != nil))
 		return
 	}
 	*(*T)(a.Value) = v
@@ -104,10 +114,13 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 	var zero T
 	p := &l.kernel.info.Params[l.next-1]
 	if a.Value != nil || p.Size != int(unsafe.Sizeof(zero)) {
-		l.fail(invalid("have %T, want %s", b, p.describe()))
+		l.fail(p.mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), a.Value == nil))
 		return
 	}
-	if err := b.acquire(l.stream.dev); err != nil {
+	if err := b.acquireFor(l.stream, access(!p.ReadOnly)); err != nil {
+		if errors.Is(err, ErrReadOnly) {
+			err = fmt.Errorf("the kernel may write it: %w", err)
+		}
 		l.fail(err)
 		return
 	}
@@ -129,8 +142,8 @@ func (p *Param) describe() string {
 }
 
 // End checks the launch and hands it to the device. It returns when the launch
-// is queued, on the CPU and the simulator when it is done. A fault of the kernel
-// is not returned here but by the next wait on the stream.
+// is queued, on the CPU and the simulator when it is done or was given up. A fault
+// of the kernel is not returned here but by the next wait on the stream.
 func (l *Launch) End() error {
 	if l == nil || l.stream == nil {
 		return driverError("launch", invalid("launch was not made by Begin, or has ended"))
@@ -175,23 +188,41 @@ func (l *Launch) submit() error {
 	if c != nil {
 		return c.launch(l, v)
 	}
-	return l.stream.drv.Launch(v.function, l.frame)
+	if err := l.stream.bounded(); err != nil {
+		return err
+	}
+	n := l.stream.began(l.kernel)
+	return l.stream.launched(n, l.stream.drv.Launch(v.function, l.frame))
 }
 
 // place chooses the block size and the module, and checks the sizes.
 func (l *Launch) place() (*variant, error) {
-	k, dev := l.form(), l.stream.dev
-	r, err := dev.resident(k)
+	if l.placed.holds(l) {
+		return l.placed.variant, nil
+	}
+	l.placed.forget()
+	r, err := l.stream.dev.resident(l.form())
 	if err != nil {
 		return nil, err
 	}
-	v, err := r.variant(k.base)
+	number, v, err := l.decide(r)
 	if err != nil {
 		return nil, err
+	}
+	l.placed.remember(l, r, number, v)
+	return v, nil
+}
+
+// decide is place for the form of the kernel that is launched. It returns the
+// variant and its number, and puts the blocks in the frame.
+func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
+	k, dev := r.kernel, r.dev
+	if v, err = r.variant(k.base); err != nil {
+		return 0, nil, err
 	}
 	f := l.frame
 	if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
 	chosen := k.base
 	if k.limited {
@@ -206,7 +237,7 @@ func (l *Launch) place() (*variant, error) {
 		coarse, err := r.variant(chosen)
 		switch {
 		case err != nil:
-			return nil, err
+			return 0, nil, err
 		case f.Block.X*f.Block.Y*f.Block.Z <= coarse.props.MaxThreads:
 			v = coarse
 		default:
@@ -215,22 +246,22 @@ func (l *Launch) place() (*variant, error) {
 	}
 	if chosen > k.base {
 		if v, err = r.variant(chosen); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 		if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
-			return nil, err
+			return 0, nil, err
 		}
 	}
 	f.Shared, f.ID = l.grid.shared, r.frameID(chosen)
 	form := &k.info.Variants[chosen]
 	f.Threads, f.Adjacent = max(1, form.Threads), form.Adjacent
 	if want := k.info.Block; want.X > 0 && f.Block != filled(want) {
-		return nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
+		return 0, nil, invalid("block %v, but the kernel is declared with block %v", f.Block, filled(want))
 	}
 	if err := checkClusters(k.info.Cluster, f.Grid); err != nil {
-		return nil, err
+		return 0, nil, err
 	}
-	return v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
+	return chosen, v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
 }
 
 // choose returns the number of the first variant whose limits the launch meets.

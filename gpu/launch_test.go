@@ -230,7 +230,7 @@ func TestBadLaunchesNameKernelAndArgument(t *testing.T) {
 			{"too many arguments", dynamic(float32(1), 4, x, y, 5), ErrInvalid, "5 arguments, want 4"},
 			{"number of another type", dynamic(1.0, 4, x, y), ErrInvalid, "argument a: have float64, want float32"},
 			{"number of another type and the same size", dynamic(uint32(1), 4, x, y), ErrInvalid, "argument a: have uint32, want float32"},
-			{"untyped nil", dynamic(float32(1), nil, x, y), ErrInvalid, "argument n: have <nil>, want int"},
+			{"untyped nil", dynamic(float32(1), nil, x, y), ErrInvalid, "argument n: have nil, want int"},
 			{"number for a slice", dynamic(float32(1), 4, 4, y), ErrInvalid, "argument x: have int, want *gpu.Buffer[float32]"},
 			{"Go slice for a slice", dynamic(float32(1), 4, ramp(4), y), ErrInvalid, "argument x: have []float32, want *gpu.Buffer[float32]"},
 			{"buffer for a number", dynamic(x, 4, x, y), ErrInvalid, "argument a: have *gpu.Buffer[float32], want float32"},
@@ -272,8 +272,8 @@ func TestDamagedKernelsAreErrors(t *testing.T) {
 		want   string
 	}{
 		"limits":        {func(i *KernelInfo) { i.Variants = []Variant{{Name: "narrow", Limits: []int64{3}}, {Name: "wide"}} }, "limits"},
-		"no module":     {func(i *KernelInfo) { i.PTX = module("other", "narrow", "") }, "no PTX for variant narrow of kernel saxpy"},
-		"syntax":        {func(i *KernelInfo) { i.PTX = ptxHeader + ".visible .entry saxpy(" }, "gpu: launch saxpy: "},
+		"no module":     {func(i *KernelInfo) { i.Code = &Code{Text: module("other", "narrow", "")} }, "quern_gen.ptx has no code for variant narrow of kernel saxpy: the file is damaged or out of date; run go generate"},
+		"syntax":        {func(i *KernelInfo) { i.Code = &Code{Text: ptxHeader + ".visible .entry saxpy("} }, "gpu: launch saxpy: "},
 		"negative size": {func(i *KernelInfo) { i.Params = []Param{{Name: "a", Size: -4}} }, "parameter a has a size of -4 bytes"},
 	}
 	for name, test := range damage {

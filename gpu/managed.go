@@ -195,7 +195,7 @@ func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 		return nil, driverError(doing, err)
 	}
 	defer b.mem.release()
-	err := b.mem.dev.Synchronize(ctx)
+	err := partOf(doing, b.mem.dev.Synchronize(ctx))
 	if _, ok := errors.AsType[*KernelError](err); err != nil && !ok {
 		return nil, err
 	}
@@ -219,7 +219,7 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 		return driverError(doing, err)
 	}
 	b := x.own
-	if err := b.acquireOn(s); err != nil {
+	if err := b.acquireOn(s, reads); err != nil {
 		return driverError(doing, err)
 	}
 	defer b.mem.release()

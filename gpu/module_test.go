@@ -7,7 +7,7 @@ import (
 
 func TestOlderDevicesGetTheModuleMadeForThem(t *testing.T) {
 	const modern, older, other = ".version 7.0\n.target sm_80\nmodern", ".version 6.0\n.target sm_50\nolder", ".version 6.0\n.target sm_80\nother"
-	info := KernelInfo{Name: "k", PTX: "//quern:module k narrow\n" + modern + "\n//quern:module k narrow older\n" + older + "\n//quern:module k wide\n" + other}
+	info := KernelInfo{Name: "k", Code: &Code{Text: "//quern:module k narrow\n" + modern + "\n//quern:module k narrow older\n" + older + "\n//quern:module k wide\n" + other}}
 	for _, test := range []struct {
 		name       string
 		variant    string
@@ -31,7 +31,7 @@ func TestAKernelThatNeedsANewerDeviceIsACapabilityError(t *testing.T) {
 		"//quern:module k wide\n.version 7.0\n.target sm_80\n",
 		"//quern:module k wide\n.version 8.0\n.target sm_90\n\n//quern:module k wide older\n.version 7.0\n.target sm_80\n",
 	} {
-		info := KernelInfo{Name: "k", PTX: text}
+		info := KernelInfo{Name: "k", Code: &Code{Text: text}}
 		_, err := info.module("wide", 75)
 		e, ok := errors.AsType[*CapabilityError](err)
 		if !ok || e.Major != 7 || e.Minor != 5 || e.Need != "8.0" || !errors.Is(err, errors.ErrUnsupported) {

@@ -33,7 +33,7 @@ func OpenAll(config Config) ([]*Device, error) {
 			if err != nil {
 				continue // as Open passes over what cannot be used
 			}
-			d, err := newDevice(b.name, candidate.ID, drv, nil, c.Output)
+			d, err := newDevice(b.name, candidate.ID, drv, nil, c)
 			if err != nil {
 				return nil, errors.Join(err, CloseAll(devs))
 			}
@@ -64,12 +64,13 @@ func OnEach(ctx context.Context, devs []*Device, f func(ctx context.Context, i i
 	if f == nil {
 		return driverError("on each", invalid("function is nil"))
 	}
-	return onEach(ctx, len(devs), func(i int) *Device { return devs[i] }, func(ctx context.Context, i int) error {
+	return onEach("", ctx, len(devs), func(i int) *Device { return devs[i] }, func(ctx context.Context, i int) error {
 		return f(ctx, i, devs[i])
 	})
 }
 
-func onEach(parent context.Context, n int, device func(i int) *Device, f func(ctx context.Context, i int) error) error {
+// onEach is OnEach for an operation of this package, if doing names one.
+func onEach(doing string, parent context.Context, n int, device func(i int) *Device, f func(ctx context.Context, i int) error) error {
 	parent = orBackground(parent)
 	ctx, cancel := context.WithCancel(parent)
 	defer cancel()
@@ -88,7 +89,7 @@ func onEach(parent context.Context, n int, device func(i int) *Device, f func(ct
 		if err == nil {
 			continue
 		}
-		named := deviceError(i, device(i), err)
+		named := deviceError(doing, i, device(i), err)
 		failed = append(failed, named)
 		if !onlyCanceled(err) {
 			told = append(told, named)
@@ -112,9 +113,13 @@ func onlyCanceled(err error) bool {
 	}
 }
 
-// deviceError says on which of several devices something failed.
-func deviceError(i int, d *Device, err error) error {
-	return fmt.Errorf("device %d (%s): %w", i, d.ID(), err)
+// deviceError says on which of several devices an operation failed. What a function of
+// the program says has no operation.
+func deviceError(doing string, i int, d *Device, err error) error {
+	if doing == "" {
+		return fmt.Errorf("device %d (%s): %w", i, d.ID(), err)
+	}
+	return &operationError{fmt.Sprintf("%s: device %d (%s)", doing, i, d.ID()), err}
 }
 
 // Distributed is a matrix whose rows are spread over devices. It is safe for
@@ -138,7 +143,10 @@ type Part[T any] struct {
 // all if there are fewer rows than devices, and the most work of all if there are
 // not many more.
 func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T], error) {
-	const doing = "distribute"
+	return allocDistributed[T]("alloc distributed", devs, rows, rowLen)
+}
+
+func allocDistributed[T any](doing string, devs []*Device, rows, rowLen int) (*Distributed[T], error) {
 	switch {
 	case len(devs) == 0:
 		return nil, driverError(doing, invalid("no devices"))
@@ -156,7 +164,7 @@ func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T],
 		}
 		b, err := Alloc[T](d, n*rowLen)
 		if err != nil {
-			return nil, errors.Join(deviceError(i, d, err), x.Close())
+			return nil, errors.Join(deviceError(doing, i, d, err), x.Close())
 		}
 		x.parts = append(x.parts, Part[T]{Device: d, First: i * each, Rows: n, Data: b})
 	}
@@ -167,14 +175,15 @@ func AllocDistributed[T any](devs []*Device, rows, rowLen int) (*Distributed[T],
 // on the default streams of the devices. It returns when host may be changed
 // again. The matrix is to be closed.
 func Distribute[T any](devs []*Device, rows, rowLen int, host []T) (*Distributed[T], error) {
-	x, err := AllocDistributed[T](devs, rows, rowLen)
+	const doing = "distribute"
+	x, err := allocDistributed[T](doing, devs, rows, rowLen)
 	if err != nil {
 		return nil, err
 	}
 	if err := x.checkHost(host); err != nil {
-		return nil, errors.Join(driverError("distribute", err), x.Close())
+		return nil, errors.Join(driverError(doing, err), x.Close())
 	}
-	err = x.OnEach(context.Background(), func(_ context.Context, p Part[T]) error {
+	err = x.onEach(doing, context.Background(), func(_ context.Context, p Part[T]) error {
 		return CopyIn(p.Device.DefaultStream(), p.Data, x.of(p, host))
 	})
 	if err != nil {
@@ -187,10 +196,11 @@ func Distribute[T any](devs []*Device, rows, rowLen int, host []T) (*Distributed
 // on the devices' default streams, and returns the faults of their kernels.
 // After an error the contents of host are undefined.
 func (x *Distributed[T]) Gather(ctx context.Context, host []T) error {
+	const doing = "gather"
 	if err := x.checkHost(host); err != nil {
-		return driverError("gather", err)
+		return driverError(doing, err)
 	}
-	return x.OnEach(ctx, func(ctx context.Context, p Part[T]) error {
+	return x.onEach(doing, ctx, func(ctx context.Context, p Part[T]) error {
 		return Download(ctx, p.Device.DefaultStream(), x.of(p, host), p.Data)
 	})
 }
@@ -205,8 +215,14 @@ func (x *Distributed[T]) OnEach(ctx context.Context, f func(ctx context.Context,
 	if f == nil {
 		return driverError(doing, invalid("function is nil"))
 	}
+	return x.onEach("", ctx, f)
+}
+
+// onEach is OnEach of a matrix that was checked, for an operation of this package, if
+// doing names one.
+func (x *Distributed[T]) onEach(doing string, ctx context.Context, f func(ctx context.Context, p Part[T]) error) error {
 	device := func(i int) *Device { return x.parts[i].Device }
-	return onEach(ctx, len(x.parts), device, func(ctx context.Context, i int) error { return f(ctx, x.parts[i]) })
+	return onEach(doing, ctx, len(x.parts), device, func(ctx context.Context, i int) error { return f(ctx, x.parts[i]) })
 }
 
 // Parts returns the parts in the order of their rows.
@@ -243,7 +259,7 @@ func (x *Distributed[T]) Close() error {
 	for _, p := range x.parts {
 		errs = append(errs, p.Data.Close())
 	}
-	return errors.Join(errs...)
+	return partOf("close distributed matrix", errors.Join(errs...))
 }
 
 // of returns the elements of host that are a part's.

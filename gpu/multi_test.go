@@ -126,7 +126,7 @@ func TestEachDeviceWorksOnItsPart(t *testing.T) {
 		p := x.Parts()[1]
 		do(t, launchSaxpy(k, p.Device.DefaultStream(), Blocks(Dim3{X: 1}, Dim3{X: p.Data.Len() + 1}), 1, p.Data.Len()+1, p.Data, p.Data))
 		err := x.Gather(context.Background(), got)
-		if _, ok := errors.AsType[*KernelError](err); !ok || !strings.HasPrefix(err.Error(), "device 1 (") {
+		if _, ok := errors.AsType[*KernelError](err); !ok || !strings.HasPrefix(err.Error(), "gpu: gather: device 1 (") {
 			t.Errorf("gathering after a fault: %v", err)
 		}
 		do(t, x.Close())
@@ -148,14 +148,14 @@ func TestBadDistributionsNameTheMistake(t *testing.T) {
 		is   error
 		want string
 	}{
-		{"no devices", second(AllocDistributed[int](nil, 1, 1)), ErrInvalid, "gpu: distribute: no devices"},
+		{"no devices", second(AllocDistributed[int](nil, 1, 1)), ErrInvalid, "gpu: alloc distributed: no devices"},
 		{"negative rows", second(AllocDistributed[int](devs, -1, 1)), ErrInvalid, "-1 rows of 1 elements"},
 		{"too many elements", second(AllocDistributed[int8](devs, 1<<40, 1<<40)), ErrInvalid, "too large"},
-		{"a closed device", second(AllocDistributed[int]([]*Device{cpu, closed}, 4, 1)), ErrClosed, "device 1 (cpu): gpu: alloc: device cpu is closed"},
-		{"a nil device", second(AllocDistributed[int]([]*Device{nil, cpu}, 4, 1)), ErrInvalid, "device 0 (): gpu: alloc: device is nil"},
+		{"a closed device", second(AllocDistributed[int]([]*Device{cpu, closed}, 4, 1)), ErrClosed, "gpu: alloc distributed: device 1 (cpu): alloc: device cpu is closed"},
+		{"a nil device", second(AllocDistributed[int]([]*Device{nil, cpu}, 4, 1)), ErrInvalid, "gpu: alloc distributed: device 0 (): alloc: device is nil"},
 		{"a short slice", second(Distribute(devs, 4, 2, make([]int, 7))), ErrInvalid, "gpu: distribute: slice of 7 elements for 4 rows of 2"},
 		{"gathering to a long slice", x.Gather(ctx, make([]int, 9)), ErrInvalid, "gpu: gather: slice of 9 elements for 4 rows of 2"},
-		{"gathering what is closed", shut.Gather(ctx, make([]int, 8)), ErrClosed, "device 0 (cpu): gpu: download: buffer is closed"},
+		{"gathering what is closed", shut.Gather(ctx, make([]int, 8)), ErrClosed, "gpu: gather: device 0 (cpu): download: buffer is closed"},
 		{"gathering the zero value", new(Distributed[int]).Gather(ctx, nil), ErrInvalid, "gpu: gather: distributed matrix was not made by Distribute or AllocDistributed"},
 		{"calling for the parts of the zero value", new(Distributed[int]).OnEach(ctx, func(context.Context, Part[int]) error { return nil }), ErrInvalid, "gpu: on each: distributed matrix was not made by Distribute or AllocDistributed"},
 		{"calling for the parts of nil", (*Distributed[int])(nil).OnEach(ctx, func(context.Context, Part[int]) error { return nil }), ErrInvalid, "gpu: on each: distributed matrix is nil"},

@@ -40,6 +40,10 @@ func (o Occupancy) Ratio() float64 {
 // a grid-stride loop.
 func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error) {
 	block = filled(block)
+	if err := k.acquire(); err != nil {
+		return Occupancy{}, k.failed("occupancy of", err)
+	}
+	defer k.release()
 	v, err := k.baseOn(d)
 	if err != nil {
 		return Occupancy{}, k.failed("occupancy of", err)
@@ -64,6 +68,10 @@ func (k *Kernel) Occupancy(d *Device, block Dim3, shared int) (Occupancy, error)
 // Layout returns the blocks of a launch of the kernel on d with grid g, and the
 // threads of a block. It loads the kernel.
 func (k *Kernel) Layout(d *Device, g Grid) (blocks, block Dim3, err error) {
+	if err := k.acquire(); err != nil {
+		return blocks, block, k.failed("layout of", err)
+	}
+	defer k.release()
 	v, err := k.baseOn(d)
 	if err != nil {
 		return blocks, block, k.failed("layout of", err)
@@ -77,11 +85,9 @@ func (k *Kernel) Layout(d *Device, g Grid) (blocks, block Dim3, err error) {
 	return blocks, block, nil
 }
 
-// baseOn returns the variant from which launches on d take the blocks.
+// baseOn returns the variant from which launches on d take the blocks, of a kernel in
+// use.
 func (k *Kernel) baseOn(d *Device) (*variant, error) {
-	if err := k.check(); err != nil {
-		return nil, err
-	}
 	if err := d.check(); err != nil {
 		return nil, err
 	}

@@ -225,7 +225,7 @@ func TestDriverErrorsAreValues(t *testing.T) {
 
 func TestCompilerLogIsInTheError(t *testing.T) {
 	info := saxpyInfo
-	info.PTX = ptxHeader + ".visible .entry saxpy() { bogus.u32 %r1; exit; }"
+	info.Code = &Code{Text: ptxHeader + ".visible .entry saxpy() { bogus.u32 %r1; exit; }"}
 	d := openFake(t, fakecuda.New(1))
 	defer d.Close()
 	err := NewKernel(info).Prepare(d)
@@ -239,7 +239,7 @@ func TestSimulatorReportsWhatGPUsDoNot(t *testing.T) {
 		return KernelInfo{
 			Name:   "probe",
 			Params: []Param{{Name: "out", Kind: Slice, Type: "int32", Size: 4}},
-			PTX: ptxHeader + `.file 1 "probe.go"
+			Code: &Code{Text: ptxHeader + `.file 1 "probe.go"
 .visible .entry probe(.param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
 {
 ` + ptxRegisters + `
@@ -250,7 +250,7 @@ again:
 	` + body + `
 	exit;
 }
-`,
+`},
 			Variants: []Variant{{Name: "wide", Sites: []Site{{Kind: IndexSite, File: "probe.go", Line: 1}}}},
 		}
 	}
@@ -259,10 +259,13 @@ again:
 		kind       FaultKind
 		reason     string
 	}{
-		{"an access past the end", "st.global.u32 [%rd1+64], %r1;", BadAddress, `32 bytes after the end of "buffer" (32 bytes)`},
-		{"a misaligned access", "st.global.u32 [%rd1+2], %r1;", Misaligned, ""},
-		{"a data race", "st.global.u32 [%rd1], %r1;", DataRace, ""},
-		{"an uninitialised read", "ld.global.u32 %r2, [%rd1];", Uninitialized, `byte 0 of "buffer" (32 bytes)`},
+		{"an access past the end", "st.global.u32 [%rd1+64], %r1;", BadAddress, "out-of-bounds access: global store of 4 bytes: out[16] of 8 elements"},
+		{"an access before the beginning", "st.global.u32 [%rd1+-4], %r1;", BadAddress, "global store of 4 bytes: out[-1] of 8 elements"},
+		{"a misaligned access", "st.global.u32 [%rd1+6], %r1;", Misaligned, "misaligned access: global store of 4 bytes at an address that is not a multiple of it: byte 2 of out[1]"},
+		{"a data race", "st.global.u32 [%rd1+8], %r1;", DataRace, ""},
+		{"an uninitialised read", "ld.global.u32 %r2, [%rd1+4];", Uninitialized, "read of uninitialised memory: global load of 4 bytes: out[1]"},
+		{"an uninitialised read of several elements", "ld.global.v2.u32 {%r2, %r3}, [%rd1+8];", Uninitialized, "global load of 8 bytes: out[2:4]"},
+		{"an access to no argument", "mov.u64 %rd1, 4096; st.global.u32 [%rd1], %r1;", BadAddress, "global store of 4 bytes: no allocation there"},
 		{"an uninitialised read of shared memory", ".shared .align 4 .b8 tile[64]; ld.shared.u32 %r2, [tile+8];", Uninitialized, "byte 8 of 64; is a t.Sync() missing?"},
 		{"a loop without end", "bra again;", StepBudget, ""},
 		{"a trap", "trap;", Trap, ""},

@@ -31,7 +31,7 @@ func TestKernelsPrintToTheDevicesOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			k, err := d.Compile(helloSource, "hello")
+			k, err := d.Compile(t.Context(), helloSource, "hello")
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,7 +82,7 @@ func TestOutputThatCannotBeWrittenIsAnError(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	k, err := d.Compile(helloSource, "hello")
+	k, err := d.Compile(t.Context(), helloSource, "hello")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package gpu
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -41,9 +42,22 @@ const defaultLanes = 4
 // the streams are closed. Nothing runs on other goroutines: on the CPU and the
 // simulator the steps follow each other.
 func Overlap[In, Out any](ctx context.Context, d *Device, lanes int, in iter.Seq[In], work func(s *Stream, lane int, item In) (result func() (Out, error), err error)) iter.Seq2[Out, error] {
+	return overlapped("overlap", ctx, d, lanes, in, work)
+}
+
+// overlapped is Overlap for the operation doing.
+func overlapped[In, Out any](doing string, ctx context.Context, d *Device, lanes int, in iter.Seq[In], work func(s *Stream, lane int, item In) (result func() (Out, error), err error)) iter.Seq2[Out, error] {
 	return func(yield func(Out, error) bool) {
-		p := &pipeline[Out]{ctx: orBackground(ctx), yield: yield}
-		if err := p.open(d, lanes, in == nil || work == nil); err != nil {
+		p := &pipeline[Out]{doing: doing, ctx: orBackground(ctx), yield: yield}
+		switch {
+		case in == nil:
+			p.fail(driverError(doing, invalid("the items are nil")))
+			return
+		case work == nil:
+			p.fail(driverError(doing, invalid("the function for items is nil")))
+			return
+		}
+		if err := p.open(d, lanes); err != nil {
 			p.fail(errors.Join(err, p.close()))
 			return
 		}
@@ -54,7 +68,7 @@ func Overlap[In, Out any](ctx context.Context, d *Device, lanes int, in iter.Seq
 			}
 			i := p.begun % len(p.lanes)
 			l := &p.lanes[i]
-			err := driverError("overlap", p.ctx.Err())
+			err := driverError(doing, p.ctx.Err())
 			if err == nil {
 				l.result, err = work(l.stream, i, item)
 			}
@@ -76,6 +90,7 @@ func Overlap[In, Out any](ctx context.Context, d *Device, lanes int, in iter.Seq
 
 // pipeline is the work of an Overlap. Item i is on lane i modulo their number.
 type pipeline[Out any] struct {
+	doing     string
 	ctx       context.Context
 	yield     func(Out, error) bool
 	lanes     []lane[Out]
@@ -89,22 +104,17 @@ type lane[Out any] struct {
 	result func() (Out, error)
 }
 
-func (p *pipeline[Out]) open(d *Device, lanes int, incomplete bool) error {
-	switch {
-	case lanes < 0:
-		return driverError("overlap", invalid("%d lanes", lanes))
-	case incomplete:
-		return driverError("overlap", invalid("no items, or nothing to do with them"))
-	case lanes == 0:
-		lanes = defaultLanes
-	}
+func (p *pipeline[Out]) open(d *Device, lanes int) error {
 	if err := d.check(); err != nil {
-		return driverError("overlap", err)
+		return driverError(p.doing, err)
 	}
-	for range lanes {
+	if lanes < 0 {
+		return driverError(p.doing, invalid("%d lanes", lanes))
+	}
+	for range cmp.Or(lanes, defaultLanes) {
 		s, err := d.NewStream(p.ctx)
 		if err != nil {
-			return err
+			return partOf(p.doing, err)
 		}
 		p.lanes = append(p.lanes, lane[Out]{stream: s})
 	}
@@ -119,7 +129,7 @@ func (p *pipeline[Out]) full() bool { return p.begun-p.delivered == len(p.lanes)
 func (p *pipeline[Out]) deliver() bool {
 	l := &p.lanes[p.delivered%len(p.lanes)]
 	if err := l.stream.Synchronize(p.ctx); err != nil {
-		return p.fail(err)
+		return p.fail(partOf(p.doing, err))
 	}
 	p.delivered++
 	var out Out
@@ -156,5 +166,5 @@ func (p *pipeline[Out]) close() error {
 		errs = append(errs, l.stream.Close())
 	}
 	p.lanes = nil
-	return errors.Join(errs...)
+	return partOf(p.doing, errors.Join(errs...))
 }

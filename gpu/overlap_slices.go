@@ -20,9 +20,14 @@ import (
 //		return out, LaunchFilter(s, gpu.Linear(in.Len()), out, in)
 //	}) { ... }
 func OverlapSlices[A, B any](ctx context.Context, d *Device, lanes, n, m int, in iter.Seq[[]A], kernel func(s *Stream, out *Buffer[B], in *Buffer[A]) (*Buffer[B], error)) iter.Seq2[[]B, error] {
+	const doing = "overlap slices"
 	return func(yield func([]B, error) bool) {
-		if n < 0 || m < 0 {
-			yield(nil, driverError("overlap", invalid("slices of at most %d elements, results of at most %d; want 0 or more", n, m)))
+		if n < 0 {
+			yield(nil, driverError(doing, invalid("slices of at most %d elements; want 0 or more", n)))
+			return
+		}
+		if m < 0 {
+			yield(nil, driverError(doing, invalid("results of at most %d elements; want 0 or more", m)))
 			return
 		}
 		buffers := &sliceLanes[A, B]{d: d, n: n, m: m}
@@ -30,25 +35,26 @@ func OverlapSlices[A, B any](ctx context.Context, d *Device, lanes, n, m int, in
 		work := func(s *Stream, i int, item []A) (func() ([]B, error), error) {
 			l, err := buffers.lane(s, i)
 			if err != nil {
-				return nil, err
+				return nil, partOf(doing, err)
 			}
 			if len(item) > n {
-				return nil, driverError("overlap", invalid("slice of %s, at most %d are allowed", count(len(item), "element"), n))
+				return nil, driverError(doing, invalid("slice of %s, at most %d are allowed", count(len(item), "element"), n))
 			}
 			x := l.in.Slice(0, len(item))
 			if err := CopyIn(s, x, item); err != nil {
-				return nil, err
+				return nil, partOf(doing, err)
 			}
 			y, err := kernel(s, l.out, x)
 			if err != nil {
 				return nil, err
 			}
-			return l.download(ctx, s, y)
+			result, err := l.download(doing, ctx, s, y)
+			return result, driverError(doing, err)
 		}
 		if kernel == nil {
 			work = nil
 		}
-		for out, err := range Overlap(ctx, d, lanes, in, work) {
+		for out, err := range overlapped(doing, ctx, d, lanes, in, work) {
 			if !yield(out, err) {
 				return
 			}
@@ -100,19 +106,19 @@ func (b *sliceLanes[A, B]) close() {
 }
 
 // download begins the copy of a result to the host.
-func (l *sliceLane[A, B]) download(ctx context.Context, s *Stream, y *Buffer[B]) (func() ([]B, error), error) {
+func (l *sliceLane[A, B]) download(doing string, ctx context.Context, s *Stream, y *Buffer[B]) (func() ([]B, error), error) {
 	if y == nil {
-		return nil, driverError("overlap", invalid("the result is nil"))
+		return nil, invalid("the result is nil")
 	}
 	if y.mem != l.out.mem && y.mem != l.in.mem {
-		return nil, driverError("overlap", invalid("the result is neither of the buffers out and in nor a part of one"))
+		return nil, invalid("the result is neither of the buffers out and in nor a part of one")
 	}
 	if y.Len() > l.out.Len() {
-		return nil, driverError("overlap", invalid("result of %s, at most %d are allowed", count(y.Len(), "element"), l.out.Len()))
+		return nil, invalid("result of %s, at most %d are allowed", count(y.Len(), "element"), l.out.Len())
 	}
 	if l.host == nil {
 		data := l.data[:y.Len()]
-		return func() ([]B, error) { return data, Download(ctx, s, data, y) }, nil
+		return func() ([]B, error) { return data, partOf(doing, Download(ctx, s, data, y)) }, nil
 	}
 	host := l.host.Slice(0, y.Len())
 	return func() ([]B, error) { return host.Data(), nil }, CopyOutAsync(s, host, y)

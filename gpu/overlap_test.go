@@ -292,9 +292,9 @@ func TestBadOverlapsNameTheMistake(t *testing.T) {
 			{"a negative number of lanes", Overlap(context.Background(), d, -1, upTo(3), nothing), ErrInvalid, "gpu: overlap: -1 lanes"},
 			{"no device", Overlap(context.Background(), nil, 1, upTo(3), nothing), ErrInvalid, "gpu: overlap: device is nil"},
 			{"a closed device", Overlap(context.Background(), closed, 1, upTo(3), nothing), ErrClosed, "gpu: overlap: device cpu is closed"},
-			{"no items", Overlap(context.Background(), d, 1, nil, nothing), ErrInvalid, "gpu: overlap: no items, or nothing to do with them"},
-			{"no work", Overlap[int, int](context.Background(), d, 1, upTo(3), nil), ErrInvalid, "gpu: overlap: no items, or nothing to do with them"},
-			{"a cancelled context", Overlap(cancelled, d, 1, upTo(3), nothing), context.Canceled, "gpu: new stream: context canceled"},
+			{"no items", Overlap(context.Background(), d, 1, nil, nothing), ErrInvalid, "gpu: overlap: the items are nil"},
+			{"no work", Overlap[int, int](context.Background(), d, 1, upTo(3), nil), ErrInvalid, "gpu: overlap: the function for items is nil"},
+			{"a cancelled context", Overlap(cancelled, d, 1, upTo(3), nothing), context.Canceled, "gpu: overlap: new stream: context canceled"},
 		} {
 			n := 0
 			for _, err := range test.results {
@@ -435,11 +435,11 @@ func TestOverlapSlicesCopiesInAndOut(t *testing.T) {
 			kernel func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error)
 			want   string
 		}{
-			{"a slice that is too long", 2, 4, double, "gpu: overlap: slice of 3 elements, at most 2 are allowed"},
-			{"a result that is too long", 4, 2, inPlace, "gpu: overlap: result of 3 elements, at most 2 are allowed"},
-			{"no result", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return nil, nil }, "gpu: overlap: the result is nil"},
-			{"no kernel", 4, 4, nil, "gpu: overlap: no items, or nothing to do with them"},
-			{"a negative size", -1, 4, double, "gpu: overlap: slices of at most -1 elements, results of at most 4; want 0 or more"},
+			{"a slice that is too long", 2, 4, double, "gpu: overlap slices: slice of 3 elements, at most 2 are allowed"},
+			{"a result that is too long", 4, 2, inPlace, "gpu: overlap slices: result of 3 elements, at most 2 are allowed"},
+			{"no result", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return nil, nil }, "gpu: overlap slices: the result is nil"},
+			{"no kernel", 4, 4, nil, "gpu: overlap slices: the function for items is nil"},
+			{"a negative size", -1, 4, double, "gpu: overlap slices: slices of at most -1 elements; want 0 or more"},
 		} {
 			var failed error
 			for _, failed = range OverlapSlices(context.Background(), d, 2, test.n, test.m, chunks(5), test.kernel) {
@@ -511,11 +511,11 @@ func TestOverlapSlicesRefusesWhatItCannotCopy(t *testing.T) {
 				return out.Slice(1, 3).Slice(0, 1), Zero(s, out)
 			}, ""},
 			{"another buffer", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) { return foreign, nil },
-				"gpu: overlap: the result is neither of the buffers out and in nor a part of one"},
+				"gpu: overlap slices: the result is neither of the buffers out and in nor a part of one"},
 			{"a buffer that was not made", 4, 4, func(*Stream, *Buffer[float32], *Buffer[float32]) (*Buffer[float32], error) {
 				return new(Buffer[float32]), nil
-			}, "gpu: overlap: the result is neither"},
-			{"results of less than nothing", 4, -1, in, "gpu: overlap: slices of at most 4 elements, results of at most -1; want 0 or more"},
+			}, "gpu: overlap slices: the result is neither"},
+			{"results of less than nothing", 4, -1, in, "gpu: overlap slices: results of at most -1 elements; want 0 or more"},
 		}
 		for _, test := range tests {
 			var got error

@@ -22,11 +22,11 @@ func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := dst.acquireOf(dst.Device(), s); err != nil {
+	if err := dst.acquireOf(dst.Device(), s, writes); err != nil {
 		return driverError(doing+": destination", err)
 	}
 	defer dst.mem.release()
-	if err := src.acquireOf(src.Device(), s); err != nil {
+	if err := src.acquireOf(src.Device(), s, reads); err != nil {
 		return driverError(doing+": source", err)
 	}
 	defer src.mem.release()
@@ -35,7 +35,7 @@ func CopyPeer[T any](s *Stream, dst, src *Buffer[T]) error {
 	case s.dev != to && s.dev != from:
 		return driverError(doing, s.ofNeither(to, from))
 	case to == from:
-		return Copy(s, dst, src)
+		return partOf(doing, Copy(s, dst, src))
 	case dst.length != src.length:
 		return driverError(doing, invalid("%s to a buffer of %d", count(src.length, "element"), dst.length))
 	case dst.length == 0:

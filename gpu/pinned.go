@@ -215,7 +215,7 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := b.acquireOn(s); err != nil {
+	if err := b.acquireOn(s, access(kind == driver.GraphIn)); err != nil {
 		return driverError(doing, err)
 	}
 	defer b.mem.release()

@@ -85,8 +85,11 @@ func (d *Device) makePool(doing string, config PoolConfig, host bool) (*Pool, er
 	if err := d.check(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	if config.Limit < 0 || config.ReleaseThreshold < 0 {
-		return nil, driverError(doing, invalid("limit %d, release threshold %d: neither is negative", config.Limit, config.ReleaseThreshold))
+	if config.Limit < 0 {
+		return nil, driverError(doing, invalid("negative limit %d", config.Limit))
+	}
+	if config.ReleaseThreshold < 0 {
+		return nil, driverError(doing, invalid("negative release threshold %d", config.ReleaseThreshold))
 	}
 	p := newPool(d, config, host)
 	if err := p.open(); err != nil {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 	"unsafe"
 
 	"quern.dev/internal/driver/cuda/fakecuda"
@@ -107,6 +108,8 @@ func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
 		same, other bool // whether a stream gets the memory while the work goes on
 	}{
 		{"used on its stream", func(b *Buffer[byte], s, other *Stream) error { return Zero(s, b) }, true, false},
+		{"launched with on its stream", func(b *Buffer[byte], s, other *Stream) error { return launchOn(s, b) }, true, false},
+		{"launched with on another stream", func(b *Buffer[byte], s, other *Stream) error { return launchOn(other, b) }, false, false},
 		{"used on another stream", func(b *Buffer[byte], s, other *Stream) error { return Zero(other, b) }, false, false},
 		{"used on no particular stream", func(b *Buffer[byte], s, other *Stream) error {
 			defer b.mem.release()
@@ -144,6 +147,41 @@ func TestMemoryIsGivenOutInTheOrderOfWork(t *testing.T) {
 			}
 		})
 	}
+}
+
+// launchOn launches a kernel that takes b.
+func launchOn(s *Stream, b *Buffer[byte]) error {
+	k := NewKernel(KernelInfo{
+		Name: "touch", Params: []Param{{Name: "x", Kind: Slice, Type: "uint8", Size: 1}},
+		Code: &Code{Text: ".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry touch(.param .u64 x, .param .u64 n, .param .u64 fault, .param .u32 id)\n{\n\tret;\n}\n"},
+	})
+	return k.Launch(s, Linear(1), b)
+}
+
+// A launch is queued behind the work that its memory may have had, and does not
+// wait for it on the host.
+func TestLaunchesDoNotWaitForMemoryOfPools(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s := d.DefaultStream()
+	b := acquire[byte](t, d.Pool(), s, 100)
+	do(t, launchOn(s, b))
+	closeAll(t, b)
+	lib.Busy, lib.Waits = make(chan struct{}), make(chan string, 100)
+	b = acquire[byte](t, d.Pool(), s, 100)
+	launched := make(chan error)
+	go func() { launched <- launchOn(s, b) }()
+	select {
+	case err := <-launched:
+		do(t, err)
+	case name := <-lib.Waits:
+		t.Errorf("the launch waits in %s", name)
+		close(lib.Busy)
+		<-launched
+		lib.Busy = make(chan struct{})
+	}
+	close(lib.Busy)
+	closeAll(t, b, d)
 }
 
 func TestPoolsKeepToTheirLimit(t *testing.T) {
@@ -229,7 +267,7 @@ func TestBadPoolCallsNameTheMistake(t *testing.T) {
 			{"negative length", second(Acquire[int](p, s, -1)), ErrInvalid, "gpu: acquire: negative length -1"},
 			{"length that overflows", second(Acquire[[1 << 20]int](p, s, 1<<60)), ErrInvalid, "elements of 8388608 bytes"},
 			{"more memory than there is", second(Acquire[int](p, s, 1<<56)), ErrOutOfMemory, "gpu: acquire: "},
-			{"a negative limit", second(d.NewPool(PoolConfig{Limit: -1})), ErrInvalid, "gpu: new pool: limit -1"},
+			{"a negative limit", second(d.NewPool(PoolConfig{Limit: -1})), ErrInvalid, "gpu: new pool: negative limit -1"},
 			{"a negative threshold", second(d.NewPool(PoolConfig{ReleaseThreshold: -2})), ErrInvalid, "release threshold -2"},
 			{"no device", second((*Device)(nil).NewPool(PoolConfig{})), ErrInvalid, "device is nil"},
 		}
@@ -649,4 +687,33 @@ func BenchmarkPool(b *testing.B) {
 			buffer.Close()
 		}
 	})
+}
+
+// Acquire gives out memory whose last user is still at work on the same stream. A
+// launch with it comes after that on the device, and not on the host.
+func TestALaunchWithMemoryOfAPoolDoesNotWait(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	s, p, k := d.DefaultStream(), d.Pool(), NewKernel(saxpyInfo)
+	do(t, k.Prepare(d))
+	b := acquire[float32](t, p, s, 64)
+	do(t, Zero(s, b))
+	busy := lib.Occupy()
+	closeAll(t, b)
+	again := acquire[float32](t, p, s, 64)
+	if p.Stats().Hits != 1 {
+		t.Fatal("the memory was not used again")
+	}
+	launched := make(chan error, 1)
+	go func() { launched <- launchSaxpy(k, s, Linear(64), 1, 64, again, again) }()
+	select {
+	case err := <-launched:
+		do(t, err)
+		close(busy)
+	case <-time.After(10 * time.Second):
+		t.Error("the launch waits for the work before it")
+		close(busy)
+		<-launched
+	}
+	closeAll(t, again, d)
 }

@@ -153,7 +153,7 @@ func CopyInBox[T any](s *Stream, dst *Buffer[T], to Box, src []T, from Box) erro
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := dst.acquireOn(s); err != nil {
+	if err := dst.acquireOn(s, writes); err != nil {
 		return driverError(doing, err)
 	}
 	defer dst.mem.release()
@@ -183,14 +183,14 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := src.acquireOn(s); err != nil {
+	if err := src.acquireOn(s, reads); err != nil {
 		return driverError(doing, err)
 	}
 	defer src.mem.release()
 	if err := checkBoxes(&to, &from, len(dst), src.length); err != nil {
 		return driverError(doing, err)
 	}
-	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+	if err := s.await(ctx); err != nil {
 		return driverError(doing, err)
 	}
 	if !to.empty() {
@@ -246,11 +246,11 @@ func CopyBox[T any](s *Stream, dst *Buffer[T], to Box, src *Buffer[T], from Box)
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := dst.acquireOn(s); err != nil {
+	if err := dst.acquireOn(s, writes); err != nil {
 		return driverError(doing+": destination", err)
 	}
 	defer dst.mem.release()
-	if err := src.acquireOn(s); err != nil {
+	if err := src.acquireOn(s, reads); err != nil {
 		return driverError(doing+": source", err)
 	}
 	defer src.mem.release()
@@ -291,7 +291,7 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 		return driverError(doing, err)
 	}
 	defer s.release()
-	if err := b.acquireOn(s); err != nil {
+	if err := b.acquireOn(s, access(in)); err != nil {
 		return driverError(doing, err)
 	}
 	defer b.mem.release()

@@ -11,16 +11,26 @@ type Resources struct {
 // Resources returns what each variant of the kernel uses on d, in the order in
 // which launches try them. It loads the kernel.
 func (k *Kernel) Resources(d *Device) ([]Resources, error) {
-	if err := k.Prepare(d); err != nil {
+	if err := k.acquire(); err != nil {
+		return nil, k.failed("resources of", err)
+	}
+	defer k.release()
+	all, err := k.resources(d)
+	return all, k.failed("resources of", err)
+}
+
+// resources is Resources of a kernel in use.
+func (k *Kernel) resources(d *Device) ([]Resources, error) {
+	if err := k.prepare(d); err != nil {
 		return nil, err
 	}
 	r, err := d.resident(k)
 	if err != nil {
-		return nil, k.failed("prepare", err)
+		return nil, err
 	}
 	var all []Resources
 	for _, s := range k.special {
-		forms, err := s.kernel.Resources(d)
+		forms, err := s.kernel.resources(d)
 		if err != nil {
 			return nil, err
 		}
@@ -32,7 +42,7 @@ func (k *Kernel) Resources(d *Device) ([]Resources, error) {
 	for i := k.first; i < len(k.info.Variants); i++ {
 		v, err := r.variant(i)
 		if err != nil {
-			return nil, k.failed("prepare", err)
+			return nil, err
 		}
 		all = append(all, Resources{
 			Variant:   k.info.Variants[i].Name,

@@ -42,6 +42,39 @@ func TestLargeCopiesArriveWhole(t *testing.T) {
 	})
 }
 
+// copiesMuch makes the next large copy of a device be staged.
+func copiesMuch(d *Device) { d.staging.unstaged = stagingPays }
+
+// Page-locked memory takes longer to make than the copies of a small program.
+func TestCopiesAreStagedOnceThatPays(t *testing.T) {
+	lib := fakecuda.New(1)
+	d := openFake(t, lib)
+	d.staging.unstaged = 0
+	s := d.DefaultStream()
+	const n = stagingPays / 4
+	b := upload(t, s, make([]byte, n)...)
+	host := make([]byte, n)
+	for copied := 2; copied < 4; copied++ {
+		if d.staging.made != 0 {
+			t.Fatalf("staged after %d bytes", (copied-1)*n)
+		}
+		do(t, CopyIn(s, b, host))
+	}
+	do(t, Download(t.Context(), s, host, b))
+	if d.staging.made != 1 {
+		t.Error("not staged after a copy that pays")
+	}
+	closeAll(t, b, d)
+
+	d = openFake(t, fakecuda.New(1))
+	d.staging.unstaged = 0
+	b = upload(t, d.DefaultStream(), make([]byte, stagingPays)...)
+	if d.staging.made != 1 {
+		t.Error("one large copy is not staged")
+	}
+	closeAll(t, b, d)
+}
+
 func TestLargeCopiesAreStaged(t *testing.T) {
 	lib := fakecuda.New(1)
 	d := openFake(t, lib)
@@ -102,6 +135,7 @@ func TestBusyStreamsDoNotHoldUpTheCopiesOfOthers(t *testing.T) {
 
 	lib.Busy = make(chan struct{}) // no stream gets any further
 	for _, busy := range streams {
+		copiesMuch(d)
 		m := busy.takeStager(stagingMinimum)
 		do(t, m.slots[0].sent(busy))
 		d.putStager(m)

@@ -3,6 +3,7 @@ package gpu
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync/atomic"
 
@@ -29,22 +30,34 @@ type Stream struct {
 	capture atomic.Pointer[capture] // if set, work is recorded there instead of done
 	drained chan struct{}           // closed when the stream is closed and its work done
 
+	ctx    context.Context // bounds launches; nil if it does not end
+	unbind func()          // ends what ctx does to the driver's stream; nil if it does nothing
+
 	priority int
 	detached bool                  // see Detached
+	history  history               // of launches, for errors of waits
 	failed   atomic.Pointer[error] // what a called function returned, until a wait returns it
 	called   atomic.Int64          // functions that have returned
 	callers  goroutines            // that run functions of the stream
 }
 
 // NewStream makes a stream, which is to be closed.
+//
+// ctx bounds the stream's launches. Once it has ended, launches and graphs are
+// refused with its cause, on every device. On the CPU and the simulator, which run
+// kernels in the caller, its end also ends a kernel that runs: the launch returns a
+// [*KernelError] of kind [GivenUp], which says where the kernel was and wraps the
+// cause, and the device can be used as before. On a GPU a kernel goes on. Copies
+// and waits have contexts of their own or need none.
 func (d *Device) NewStream(ctx context.Context, options ...StreamOption) (*Stream, error) {
-	if err := orBackground(ctx).Err(); err != nil {
-		return nil, driverError("new stream", err)
+	ctx = orBackground(ctx)
+	if ctx.Err() != nil {
+		return nil, driverError("new stream", context.Cause(ctx))
 	}
-	return d.newStream(options...)
+	return d.newStream(ctx, options...)
 }
 
-func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
+func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Stream, error) {
 	var o streamOptions
 	for _, set := range options {
 		if set != nil {
@@ -63,6 +76,7 @@ func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
 	s := &Stream{dev: d, drv: drv, priority: o.priority, detached: o.detached, drained: make(chan struct{})}
+	s.bind(ctx)
 	d.mu.Lock()
 	d.streams = append(d.streams, s)
 	d.mu.Unlock()
@@ -70,6 +84,39 @@ func (d *Device) newStream(options ...StreamOption) (*Stream, error) {
 		return nil, errors.Join(driverError("new stream", err), s.Close())
 	}
 	return s, nil
+}
+
+// bind lets a context bound the launches.
+func (s *Stream) bind(ctx context.Context) {
+	i, interrupts := s.drv.(driver.Interrupter)
+	if limit := s.dev.launchTimeout; interrupts && limit > 0 {
+		i.Limit(limit, fmt.Errorf("Config.LaunchTimeout of %v has passed: %w", limit, context.DeadlineExceeded))
+	}
+	if ctx.Done() == nil {
+		return
+	}
+	s.ctx = ctx
+	if !interrupts {
+		return
+	}
+	told := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		i.GiveUp(context.Cause(ctx))
+		close(told)
+	})
+	s.unbind = func() {
+		if !stop() {
+			<-told
+		}
+	}
+}
+
+// bounded reports why launches are refused: the context of the stream has ended.
+func (s *Stream) bounded() error {
+	if s.ctx == nil || s.ctx.Err() == nil {
+		return nil
+	}
+	return fmt.Errorf("the context of the stream has ended: %w", context.Cause(s.ctx))
 }
 
 // Device returns the device of the stream.
@@ -94,7 +141,7 @@ func (s *Stream) Synchronize(ctx context.Context) error {
 // drain is Synchronize of a stream in use, also of one that records a graph and
 // has work of before.
 func (s *Stream) drain(ctx context.Context) error {
-	if err := s.drv.Synchronize(orBackground(ctx)); err != nil {
+	if err := s.await(ctx); err != nil {
 		return driverError("synchronize", err)
 	}
 	return s.fault()
@@ -119,10 +166,12 @@ func (s *Stream) record(e *Event, c *capture) error {
 	if c != nil {
 		return c.record(s, e)
 	}
+	n := s.history.launched.Load()
 	if err := s.drv.Record(e.drv); err != nil {
 		return err
 	}
 	e.mark.Store(nil)
+	e.launches.Store(n)
 	e.stream.Store(s)
 	return nil
 }
@@ -184,6 +233,9 @@ func (s *Stream) Close() error {
 func (s *Stream) destroy() error {
 	if s.drv == nil { // a stream that only records
 		return s.dev.release()
+	}
+	if s.unbind != nil {
+		s.unbind()
 	}
 	err := s.drv.Synchronize(context.Background())
 	close(s.drained)

@@ -62,7 +62,7 @@ func (s *Stream) After(other *Stream) error {
 	}
 	e, err := s.dev.NewEvent()
 	if err != nil {
-		return err
+		return partOf(doing, err)
 	}
 	defer e.Close() // a stream waits for what was recorded, not for the event
 	if err := other.record(e, from); err != nil {

@@ -108,8 +108,12 @@ func checkTexture(i driver.TextureInfo, texels int, o TextureOptions) error {
 		return invalid("a texture of %d x %d elements, at most %d x %d", i.Width, i.Height, maxTextureWidth, maxTextureHeight)
 	case texels != i.Width*i.Height*i.Channels:
 		return invalid("slice of %s for a texture of %d x %d elements of %s", count(texels, "number"), i.Width, i.Height, count(i.Channels, "number"))
-	case o.Filter > FilterLinear || o.AddressX > AddressMirror || o.AddressY > AddressMirror:
-		return invalid("an unknown filter or address mode")
+	case o.Filter > FilterLinear:
+		return invalid("unknown filter %d", o.Filter)
+	case o.AddressX > AddressMirror:
+		return invalid("unknown address mode %d along X", o.AddressX)
+	case o.AddressY > AddressMirror:
+		return invalid("unknown address mode %d along Y", o.AddressY)
 	case !i.Normalized && (repeats(o.AddressX) || repeats(o.AddressY)):
 		return invalid("AddressWrap and AddressMirror need normalised coordinates; set Normalized")
 	default:

@@ -22,7 +22,7 @@ func mix(t kernel.Thread, image kernel.Texture2D[float32], out []float32) {
 func TestTexturesAreReadByKernelsCompiledAtRunTime(t *testing.T) {
 	everyDevice(t, func(t *testing.T, d *Device) {
 		s := d.DefaultStream()
-		k, err := d.Compile(mixSource, "mix")
+		k, err := d.Compile(t.Context(), mixSource, "mix")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,8 +73,8 @@ func TestTexturesThatCannotBeSayWhy(t *testing.T) {
 			"too wide":               {1 << 20, 1, 1 << 20, TextureOptions{}, "at most 131072 x 65536"},
 			"too few numbers":        {4, 4, 15, TextureOptions{}, "slice of 15 numbers for a texture of 4 x 4 elements of 1 number"},
 			"wrapping pixels":        {4, 4, 16, TextureOptions{AddressX: AddressWrap}, "set Normalized"},
-			"an unknown filter":      {4, 4, 16, TextureOptions{Filter: 7}, "an unknown filter or address mode"},
-			"an unknown border mode": {4, 4, 16, TextureOptions{AddressY: 9}, "an unknown filter or address mode"},
+			"an unknown filter":      {4, 4, 16, TextureOptions{Filter: 7}, "unknown filter 7"},
+			"an unknown border mode": {4, 4, 16, TextureOptions{AddressY: 9}, "unknown address mode 9 along Y"},
 		} {
 			_, err := NewTexture2D[float32](s, c.w, c.h, make([]uint8, c.texels), c.o)
 			if !errors.Is(err, ErrInvalid) {

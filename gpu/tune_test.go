@@ -99,7 +99,7 @@ func TestTuneMeasuresAgainWhenSomethingChanges(t *testing.T) {
 	base := tu.tuning(dir, tu.works("a", 64), tu.works("b", 4096))
 	must[*Tuned](t)(Tune(context.Background(), tu.s, base))
 	other := saxpyInfo
-	other.PTX = strings.ReplaceAll(other.PTX, "add", "sub")
+	other.Code = &Code{Text: strings.ReplaceAll(other.Code.Text, "add", "sub")}
 	for _, c := range []struct {
 		name   string
 		cached bool

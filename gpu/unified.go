@@ -25,7 +25,9 @@ import (
 // that matches [ErrInUse]. A view of the device ends without that the program
 // says so when another stream or the host takes one of the same elements and one
 // of the two is for writing; a launch with it is from then on an error that
-// matches [ErrClosed]. So a write is either seen by all later views or refused.
+// matches [ErrClosed]. Work that would write a view for reading is refused with
+// [ErrReadOnly], and so is work on another stream than the view was taken for. So a
+// write is either seen by all later views or refused.
 //
 // Reading elements that neither side has written is an error that matches
 // [ErrUninitialised]. Memory of a side is allocated when that side is first used.
@@ -170,7 +172,7 @@ func (u *Unified[T]) Close() error {
 	c := u.core
 	_, destroy := c.lease.close()
 	if destroy {
-		return c.destroy()
+		return partOf("close unified array", c.destroy())
 	}
 	return nil
 }

@@ -11,12 +11,16 @@ import (
 // for that copy unless the array is [Pinned], and for calls under way, such as
 // a [Download], with views that it ends. The buffer need not be closed. It ends
 // when the host or another stream takes a view of the elements for writing.
+//
+// Work that would write the buffer is refused with [ErrReadOnly]: fills, copies to it,
+// and launches of kernels that may write the parameter. Work on another stream than s
+// is refused too: take a view for that stream.
 func (u *Unified[T]) ReadDevice(s *Stream) (*Buffer[T], error) {
 	b, err := u.onDevice(s, false)
 	return b, driverError("read on the device", err)
 }
 
-// WriteDevice is ReadDevice for work that also writes the elements, all of which
+// WriteDevice is ReadDevice for work on s that also writes the elements, all of which
 // count as changed. Those that were never written have any value. The buffer
 // also ends when the host or another stream takes a view for reading.
 func (u *Unified[T]) WriteDevice(s *Stream) (*Buffer[T], error) {
@@ -192,6 +196,7 @@ func (l *deviceViews[T]) take(c *unified[T], s *Stream, r span, write bool) (*de
 	whole := c.buffer.mem
 	v.memory.dev, v.memory.drv, v.memory.size = c.dev, whole.drv, whole.size
 	v.memory.parent, v.memory.ended = whole, make(chan struct{})
+	v.memory.stream, v.memory.readOnly = s, !write
 	part := c.buffer.Slice(r.lo, r.hi)
 	v.buffer.mem, v.buffer.view, v.buffer.offset, v.buffer.length = &v.memory, true, part.offset, part.length
 	*l = append(*l, weak.Make(v))

@@ -30,7 +30,7 @@ func TestNilAndZeroValuesAreErrors(t *testing.T) {
 		areInvalid(t, map[string]error{
 			"Alloc":              second(Alloc[int](device, 1)),
 			"Prepare":            k.Prepare(device),
-			"Device.Compile":     second(device.Compile("package p", "")),
+			"Device.Compile":     second(device.Compile(t.Context(), "package p", "")),
 			"Device.NewStream":   second(device.NewStream(ctx)),
 			"Device.NewEvent":    second(device.NewEvent()),
 			"Device.Synchronize": device.Synchronize(ctx),

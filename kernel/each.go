@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"iter"
 	"runtime"
-	"slices"
 	"strings"
 )
 
@@ -46,6 +45,7 @@ type ThreadError struct {
 	Value         any    // what the thread panicked with
 	File          string // where, if known
 	Line          int
+	Function      string // the function there, as package runtime names it
 }
 
 // Error tells what failed, where, and in which thread of which block.
@@ -69,7 +69,7 @@ func (e *ThreadError) Unwrap() error {
 // Threads run on coroutines. A coroutine runs the threads that have not started
 // one after another, so that a body without barriers needs a single one; when a
 // thread waits at a barrier its coroutine is parked there, and another takes
-// over the rest.
+// over the rest. Coroutines without a thread are kept for the next block.
 type blockState struct {
 	body    func(Thread)
 	cluster []*blockState // the blocks of its cluster by rank
@@ -80,8 +80,10 @@ type blockState struct {
 	next    Dim3   // the next thread to start
 	started int
 	parked  []*threadState // that waited when they were last run, in order
+	idle    []*threadState // without a thread
 	warps   []*meetings
 
+	unfilled     bool // shared memory is left as it is before a block
 	variables    []variable
 	dynamic      []uint64
 	dynamicBytes int
@@ -96,8 +98,8 @@ type threadState struct {
 	at     *meeting // the warp operation that it waits in
 	waits  bool     // rather than having returned
 	reach  reach    // of the barrier that it waits at
-	yield  func(struct{}) bool
-	resume func() (struct{}, bool)
+	yield  func(waits bool) bool
+	resume func() (waits, ok bool)
 	cancel func()
 }
 
@@ -108,12 +110,39 @@ func (b *blockState) begin(index Dim3) {
 	b.next, b.started = Dim3{}, 0
 	b.poisonDynamic()
 	for b.started < b.count {
-		s := &threadState{block: b}
-		s.resume, s.cancel = iter.Pull(s.run)
+		s := b.coroutine()
 		if s.step(); s.waits {
 			b.parked = append(b.parked, s)
+		} else {
+			b.idle = append(b.idle, s)
 		}
 	}
+}
+
+// coroutine returns one without a thread.
+func (b *blockState) coroutine() *threadState {
+	if n := len(b.idle); n > 0 {
+		s := b.idle[n-1]
+		b.idle = b.idle[:n-1]
+		return s
+	}
+	s := &threadState{block: b}
+	s.resume, s.cancel = iter.Pull(s.run)
+	return s
+}
+
+// sort moves the coroutines whose threads have returned from the parked ones to
+// the idle ones.
+func (b *blockState) sort() {
+	waiting := b.parked[:0]
+	for _, s := range b.parked {
+		if s.waits {
+			waiting = append(waiting, s)
+		} else {
+			b.idle = append(b.idle, s)
+		}
+	}
+	b.parked = waiting
 }
 
 // run runs the threads up to where the block has ended, or all of them wait for
@@ -121,7 +150,7 @@ func (b *blockState) begin(index Dim3) {
 func (b *blockState) run() reach {
 	for len(b.parked) > 0 {
 		if b.runWarps() {
-			b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
+			b.sort()
 			continue
 		}
 		if r := b.meeting(); r != ofBlock {
@@ -155,12 +184,16 @@ func (b *blockState) release() {
 	for _, s := range b.parked {
 		s.step()
 	}
-	b.parked = slices.DeleteFunc(b.parked, (*threadState).returned)
+	b.sort()
 }
 
-// stop ends the threads that a panic in another one left at a barrier.
+// stop ends the coroutines, and the threads that a panic in another one left at a
+// barrier.
 func (b *blockState) stop() {
 	for _, s := range b.parked {
+		s.cancel()
+	}
+	for _, s := range b.idle {
 		s.cancel()
 	}
 }
@@ -168,26 +201,29 @@ func (b *blockState) stop() {
 // stopped is the panic that ends a thread which waits at a barrier.
 type stopped struct{}
 
-// run runs the threads that have not started, on one coroutine.
-func (s *threadState) run(yield func(struct{}) bool) {
+// run runs the threads that have not started, on one coroutine, of one block
+// after the other.
+func (s *threadState) run(yield func(waits bool) bool) {
 	s.yield = yield
 	defer func() {
 		switch v := recover().(type) {
 		case nil, stopped:
 		default:
-			file, line := panicSite()
-			panic(&ThreadError{s.thread.BlockIdx, s.thread.ThreadIdx, v, file, line})
+			file, line, function := panicSite()
+			panic(&ThreadError{s.thread.BlockIdx, s.thread.ThreadIdx, v, file, line, function})
 		}
 	}()
 	b := s.block
-	for b.started < b.count {
-		s.thread = b.thread
-		s.thread.ThreadIdx = b.next
-		s.thread.state = s
-		s.shared, s.met = 0, 0
-		b.started++
-		b.next = b.following(b.next)
-		b.body(s.thread)
+	for ok := true; ok; ok = yield(false) {
+		for b.started < b.count {
+			s.thread = b.thread
+			s.thread.ThreadIdx = b.next
+			s.thread.state = s
+			s.shared, s.met = 0, 0
+			b.started++
+			b.next = b.following(b.next)
+			b.body(s.thread)
+		}
 	}
 }
 
@@ -204,9 +240,7 @@ func (b *blockState) following(i Dim3) Dim3 {
 }
 
 // step runs the thread up to where it waits again.
-func (s *threadState) step() { _, s.waits = s.resume() }
-
-func (s *threadState) returned() bool { return !s.waits }
+func (s *threadState) step() { s.waits, _ = s.resume() }
 
 // sync waits at a barrier.
 func (s *threadState) sync(r reach) {
@@ -216,28 +250,28 @@ func (s *threadState) sync(r reach) {
 
 // wait hands over to the other threads.
 func (s *threadState) wait() {
-	if !s.yield(struct{}{}) {
+	if !s.yield(true) {
 		panic(stopped{})
 	}
 }
 
 // panicSite returns the place of the kernel's statement that panicked. It is
 // called from the function that recovers.
-func panicSite() (file string, line int) {
+func panicSite() (file string, line int, function string) {
 	var pcs [16]uintptr
 	return site(pcs[:runtime.Callers(3, pcs[:])])
 }
 
 // site returns the place in the kernel that a stack of calls leads to.
-func site(callers []uintptr) (file string, line int) {
+func site(callers []uintptr) (file string, line int, function string) {
 	frames := runtime.CallersFrames(callers)
 	for {
 		f, more := frames.Next()
 		if !supports(f.Function) {
-			return f.File, f.Line
+			return f.File, f.Line, f.Function
 		}
 		if !more {
-			return "", 0
+			return "", 0, ""
 		}
 	}
 }

@@ -139,5 +139,8 @@ func apart(x *blockState, at reach, y *blockState, other reach) {
 
 // poisonDynamic fills the block's dynamic shared memory.
 func (b *blockState) poisonDynamic() {
+	if b.unfilled {
+		return
+	}
 	fill(unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(b.dynamic))), len(b.dynamic)*8))
 }

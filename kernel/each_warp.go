@@ -98,7 +98,7 @@ func (b *blockState) atOperation(threads []*threadState) bool {
 		case s.at == nil:
 			b.apart(first, lane, "waits in Sync")
 		case s.at.operation != first.at.operation || s.at.size != first.at.size || s.at.callers != first.at.callers:
-			file, line := site(s.at.callers[:])
+			file, line, _ := site(s.at.callers[:])
 			b.apart(first, lane, fmt.Sprintf("waits in %s at %s:%d", s.at.operation, file, line))
 		}
 		lane++
@@ -111,9 +111,9 @@ func (b *blockState) atOperation(threads []*threadState) bool {
 
 // apart panics because a thread waits for a lane of its warp that is not there.
 func (b *blockState) apart(s *threadState, lane int, where string) {
-	file, line := site(s.at.callers[:])
+	file, line, function := site(s.at.callers[:])
 	panic(&ThreadError{
-		Block: s.thread.BlockIdx, Thread: s.thread.ThreadIdx, File: file, Line: line,
+		Block: s.thread.BlockIdx, Thread: s.thread.ThreadIdx, File: file, Line: line, Function: function,
 		Value: fmt.Sprintf("waits in %s, but lane %d of its warp %s; all threads of a warp call its operations together", s.at.operation, lane, where),
 	})
 }

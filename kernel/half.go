@@ -267,8 +267,8 @@ func ToFloat32[T Scalar](x T) float32 {
 	}
 }
 
-// FromFloat32 returns x as a T: rounded if T is a 16-bit float, and converted as
-// Go converts otherwise.
+// FromFloat32 returns x as a T: rounded if T is a 16-bit float, and as by
+// [ToInteger] if T is an integer.
 func FromFloat32[T Scalar](x float32) T {
 	var y T
 	switch y := any(&y).(type) {
@@ -279,8 +279,15 @@ func FromFloat32[T Scalar](x float32) T {
 	case *BFloat16:
 		*y = ToBFloat16(x)
 	default:
-		v := reflect.ValueOf(y).Elem()
-		v.Set(reflect.ValueOf(x).Convert(v.Type()))
+		switch v := reflect.ValueOf(y).Elem(); {
+		case v.CanInt():
+			bits := v.Type().Bits()
+			v.SetInt(min(max(ToInteger[int64](x), -1<<(bits-1)), 1<<(bits-1)-1))
+		case v.CanUint():
+			v.SetUint(min(ToInteger[uint64](x), ^uint64(0)>>(64-v.Type().Bits())))
+		default:
+			v.SetFloat(float64(x))
+		}
 	}
 	return y
 }

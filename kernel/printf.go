@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"reflect"
+	"sync/atomic"
 )
 
 // Printf prints, with the verbs of package fmt but %T. The format is a constant;
@@ -18,7 +19,23 @@ func Printf(format string, args ...any) {
 	for i, a := range args {
 		plain[i] = withoutMethods(a)
 	}
+	if p := printer.Load(); p != nil {
+		(*p)(fmt.Sprintf(format, plain...))
+		return
+	}
 	fmt.Printf(format, plain...)
+}
+
+var printer atomic.Pointer[func(message string)]
+
+// SetPrinter says what becomes of the messages of [Printf] where Go runs it; nil
+// is for standard output. It is for package host.
+func SetPrinter(print func(message string)) {
+	if print == nil {
+		printer.Store(nil)
+		return
+	}
+	printer.Store(&print)
 }
 
 // withoutMethods returns the value of the predeclared type under a's.

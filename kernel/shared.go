@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"reflect"
+	"sync"
 	"unsafe"
 )
 
@@ -61,7 +62,7 @@ func sharedVariable[T any](s *threadState) *T {
 		panic(fmt.Sprintf("kernel: call %d of Shared in this thread is for a %v, but in another thread it was for a %v; every thread must make the same calls",
 			n+1, reflect.TypeFor[T](), reflect.TypeOf(v.pointer).Elem()))
 	}
-	if v.block != b.number {
+	if v.block != b.number && !b.unfilled {
 		v.block = b.number
 		fill(v.bytes)
 	}
@@ -94,10 +95,17 @@ func fill(b []byte) {
 // mustBePlain panics if values of type t hold pointers: the poison would be
 // taken for addresses.
 func mustBePlain(t reflect.Type) {
+	if _, known := plainTypes.Load(t); known {
+		return
+	}
 	if !plain(t) {
 		panic(fmt.Sprintf("kernel: shared memory of type %v: only numbers, bools and arrays and structs of these can be shared", t))
 	}
+	plainTypes.Store(t, nil)
 }
+
+// plainTypes has the types that mustBePlain has accepted: every thread asks.
+var plainTypes sync.Map
 
 func plain(t reflect.Type) bool {
 	switch t.Kind() {

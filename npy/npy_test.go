@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/internal/testmodule"
 	"quern.dev/kernel"
 )
 
@@ -46,6 +47,7 @@ func reads[T Element](t *testing.T, file string, same bool, shape []int, want ..
 }
 
 func TestFilesOfNumPyAreReadAndWritten(t *testing.T) {
+	testmodule.NeedSource(t)
 	half := func(v float32) kernel.Float16 { return kernel.ToFloat16(v) }
 	reads[float32](t, "float32.npy", true, []int{2, 3}, 0, 0.5, 1, 1.5, 2, 2.5)
 	reads[float64](t, "float64_columns.npy", false, []int{2, 3}, 0, 0.5, 1, 1.5, 2, 2.5)
@@ -66,6 +68,7 @@ func TestFilesOfNumPyAreReadAndWritten(t *testing.T) {
 }
 
 func TestArchivesOfNumPyAreRead(t *testing.T) {
+	testmodule.NeedSource(t)
 	for _, file := range []string{"stored.npz", "compressed.npz"} {
 		a, err := OpenArchive(filepath.Join("testdata", file))
 		if err != nil {
@@ -154,6 +157,7 @@ func file(header, data string) string {
 }
 
 func TestDamagedFiles(t *testing.T) {
+	testmodule.NeedSource(t)
 	const good = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }"
 	if _, err := Read[float32](strings.NewReader(file(good, "12345678"))); err != nil {
 		t.Fatal(err)

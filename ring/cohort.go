@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -353,9 +354,26 @@ func (c *core) failedBefore(cursors []uint32, why error) (mail bool) {
 // cause is why block i failed.
 func (c *cohort) cause(i int, fault *gpu.KernelError) error {
 	if fault != nil && fault.Block.X == i {
-		return fault
+		return c.explain(fault)
 	}
 	return errors.New("threads of the handler stopped at a failed check or a panic; another actor's was recorded first")
+}
+
+// statesParam is the number of the loop's parameter that has the states, an element
+// for each actor.
+const statesParam = 3
+
+// explain returns what stopped a loop, in the words of the handler: it has a pointer to
+// the state, and knows nothing of the slice.
+func (c *cohort) explain(fault *gpu.KernelError) *gpu.KernelError {
+	params := c.program.Kernel.Params()
+	if len(params) <= statesParam || fault.Param != params[statesParam].Name {
+		return fault
+	}
+	told := *fault
+	told.Reason = strings.ReplaceAll(fault.Reason, fmt.Sprintf("%s[%d]", fault.Param, fault.Index), "the actor's state")
+	told.Param, told.Index, told.Length = "state", 0, 1
+	return &told
 }
 
 // settle answers, in place of a loop that has ended without a word, the message

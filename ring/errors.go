@@ -3,6 +3,7 @@ package ring
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors that are matched with errors.Is.
@@ -85,8 +86,32 @@ func (c *core) about(op string, err error) error {
 	return fmt.Errorf("ring: %s: actor %s: %w", op, c.name, err)
 }
 
+// errRuntimeClosed is why a runtime does nothing any more.
+var errRuntimeClosed = fmt.Errorf("the runtime is %w", ErrClosed)
+
 // closedFor is the error of what a runtime that is closed does not do any more.
-func closedFor(what string) error { return fmt.Errorf("ring: %s: the runtime is %w", what, ErrClosed) }
+func closedFor(what string) error { return during(what, errRuntimeClosed) }
+
+// operationError is an error and the operation that the program called.
+type operationError struct {
+	doing string
+	err   error
+}
+
+// during says which operation of the program an error is of, nil if err is nil.
+func during(doing string, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &operationError{doing, err}
+}
+
+// Error names this package once, also if err is one of its errors.
+func (e *operationError) Error() string {
+	return "ring: " + e.doing + ": " + strings.TrimPrefix(e.err.Error(), "ring: ")
+}
+
+func (e *operationError) Unwrap() error { return e.err }
 
 func invalid(format string, args ...any) error {
 	return fmt.Errorf("ring: %w: %s", ErrInvalid, fmt.Sprintf(format, args...))

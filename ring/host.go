@@ -37,11 +37,11 @@ func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx c
 	}
 	switch {
 	case handler == nil:
-		return nil, invalid("spawn %s: the handler is nil", name)
+		return nil, during("spawn "+name, invalid("the handler is nil"))
 	case o.State != nil:
-		return nil, invalid("spawn %s: the state of a handler in Go is what it captures; Options.State is a %T", name, o.State)
+		return nil, during("spawn "+name, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State))
 	}
-	if err := o.check(name); err != nil {
+	if err := during("spawn "+name, o.normalise()); err != nil {
 		return nil, err
 	}
 	c := newCore[In, Out](rt, o)

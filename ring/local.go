@@ -325,7 +325,7 @@ func (l *local) end(err error) error {
 	why := err
 	switch {
 	case failed:
-		why = fault
+		why = l.cohort.explain(fault)
 	case err == nil:
 		why = errors.New("the handler has ended its threads")
 	}

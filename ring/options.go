@@ -1,7 +1,6 @@
 package ring
 
 import (
-	"fmt"
 	"math/bits"
 	"time"
 
@@ -117,14 +116,6 @@ func ringed(slots int) int {
 // take.
 func (o *Options) roomy() bool { return o.Full == DropOldest || ringed(o.slots()) <= o.Capacity }
 
-// check is normalise for an actor with a name, or with a handler of that name.
-func (o *Options) check(name string) error {
-	if err := o.normalise(); err != nil {
-		return fmt.Errorf("ring: spawn %s: %w", name, err)
-	}
-	return nil
-}
-
 // normalise sets defaults and reports what is wrong.
 func (o *Options) normalise() error {
 	if o.Capacity == 0 {
@@ -147,22 +138,17 @@ func (o *Options) normalise() error {
 	}
 	switch {
 	case o.Patience < 0:
-		return wrong("Patience is %v; it is more than 0", o.Patience)
+		return invalid("Patience is %v; it is more than 0", o.Patience)
 	case o.MaxRestarts < 0 || o.RestartWindow < 0:
-		return wrong("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
+		return invalid("MaxRestarts is %d and RestartWindow %v; neither may be negative", o.MaxRestarts, o.RestartWindow)
 	case o.Capacity < 1 || o.Capacity > MaxCapacity:
-		return wrong("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
+		return invalid("a capacity of %d messages; it is 1 to %d", o.Capacity, MaxCapacity)
 	case o.Batch < 0 || o.Batch > actor.MaxBatch:
-		return wrong("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
+		return invalid("a batch of %d messages; it is 1 to %d", o.Batch, actor.MaxBatch)
 	case o.Full > DropOldest:
-		return wrong("unknown policy %d for a full mailbox", o.Full)
+		return invalid("unknown policy %d for a full mailbox", o.Full)
 	case o.Spin < 0 || o.Nap < 0 || o.Nap > time.Millisecond:
-		return wrong("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)
+		return invalid("Spin is %v and Nap %v; Spin is at least 0, Nap at most 1ms", o.Spin, o.Nap)
 	}
 	return nil
-}
-
-// wrong is invalid without the package's name, which check adds.
-func wrong(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrInvalid, fmt.Sprintf(format, args...))
 }

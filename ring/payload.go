@@ -46,19 +46,25 @@ type hold struct {
 // has [Config.PayloadBytes] bytes and is made with the first payload; if there is no
 // room the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
-	if err := rt.usable("new payload"); err != nil {
+	const doing = "new payload"
+	if err := rt.usable(doing); err != nil {
 		return nil, err
 	}
+	p, err := newPayload[T](rt, n)
+	return p, during(doing, err)
+}
+
+func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	t := reflect.TypeFor[T]()
 	size := int64(t.Size())
 	if n < 1 || size == 0 {
 		return nil, invalid("a payload of %d elements of type %v; it has a byte at least", n, t)
 	}
 	if err := plain(t); err != nil {
-		return nil, fmt.Errorf("ring: new payload of %v: %w", t, err)
+		return nil, fmt.Errorf("elements of %v: %w", t, err)
 	}
 	if rt.ending() {
-		return nil, closedFor("new payload")
+		return nil, errRuntimeClosed
 	}
 	m := rt.payloads
 	if int64(n) > m.bytes/size {
@@ -96,27 +102,28 @@ func payloadOf[T any](h *hold, r payloadRef) *Payload[T] {
 // is to be released: a host actor does so to read the payload of the message that it
 // handles. A payload that nobody holds gives [ErrReleased].
 func OpenPayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
-	return openPayload(rt, ref, false)
+	return openPayload("open payload", rt, ref, false)
 }
 
 // TakePayload is [OpenPayload] for a reference that an actor on the device has sent
 // or replied with, after it has retained the payload: the program takes over that
 // hold.
 func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
-	return openPayload(rt, ref, true)
+	return openPayload("take payload", rt, ref, true)
 }
 
-func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
-	if err := rt.usable("open payload"); err != nil {
+func openPayload[T any](doing string, rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
+	if err := rt.usable(doing); err != nil {
 		return nil, err
 	}
-	if err := plain(reflect.TypeFor[T]()); err != nil {
-		return nil, fmt.Errorf("ring: open payload of %v: %w", reflect.TypeFor[T](), err)
+	t := reflect.TypeFor[T]()
+	if err := plain(t); err != nil {
+		return nil, during(doing, fmt.Errorf("elements of %v: %w", t, err))
 	}
 	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
-	h, err := rt.payloads.open(r, reflect.TypeFor[T](), take)
+	h, err := rt.payloads.open(r, t, take)
 	if err != nil {
-		return nil, err
+		return nil, during(doing, err)
 	}
 	return payloadOf[T](h, r), nil
 }
@@ -163,13 +170,17 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 		return err
 	}
 	s := p.hold.memory.dev.DefaultStream()
-	if len(elements) > p.Len() {
-		return invalid("%d elements for a payload of %d", len(elements), p.Len())
+	err := p.holds(len(elements))
+	if err == nil && ctx.Err() != nil {
+		err = s.Synchronize(ctx) // which tells of it
 	}
-	if err := gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements); err != nil {
-		return p.explain(err)
+	if err == nil {
+		err = gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements)
 	}
-	return s.Synchronize(ctx)
+	if err == nil {
+		err = s.Synchronize(ctx)
+	}
+	return during("write payload", p.explain(err))
 }
 
 // Read copies elements of the payload, from its first on.
@@ -177,10 +188,19 @@ func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
 	if err := p.ready(ctx, "read payload"); err != nil {
 		return err
 	}
-	if len(elements) > p.Len() {
-		return invalid("%d elements of a payload of %d", len(elements), p.Len())
+	err := p.holds(len(elements))
+	if err == nil {
+		err = gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements)))
 	}
-	return p.explain(gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements))))
+	return during("read payload", p.explain(err))
+}
+
+// holds reports a number of elements that the payload does not have.
+func (p *Payload[T]) holds(n int) error {
+	if n > p.Len() {
+		return invalid("%d elements, the payload has %d", n, p.Len())
+	}
+	return nil
 }
 
 // ready reports, as an error, why an operation with a context does not begin.
@@ -189,10 +209,7 @@ func (p *Payload[T]) ready(ctx context.Context, op string) error {
 		return err
 	}
 	if ctx == nil {
-		return fmt.Errorf("ring: %s: %w", op, errNilContext)
-	}
-	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("ring: %s: %w", op, err)
+		return during(op, errNilContext)
 	}
 	return nil
 }
@@ -200,7 +217,7 @@ func (p *Payload[T]) ready(ctx context.Context, op string) error {
 // explain is err, or ErrReleased if that is why.
 func (p *Payload[T]) explain(err error) error {
 	if err != nil && p.hold.released.Load() {
-		return fmt.Errorf("ring: %w", ErrReleased)
+		return ErrReleased
 	}
 	return err
 }
@@ -208,13 +225,14 @@ func (p *Payload[T]) explain(err error) error {
 // Release ends the program's hold. Neither p nor its buffer may be used then.
 // Releasing again gives [ErrReleased].
 func (p *Payload[T]) Release() error {
-	if err := p.made("release payload"); err != nil {
+	const doing = "release payload"
+	if err := p.made(doing); err != nil {
 		return err
 	}
 	if p.hold.released.Swap(true) {
-		return fmt.Errorf("ring: %w: it was released before", ErrReleased)
+		return during(doing, fmt.Errorf("%w: it was released before", ErrReleased))
 	}
-	return errors.Join(p.view.Close(), p.hold.release())
+	return during(doing, errors.Join(p.view.Close(), p.hold.release()))
 }
 
 // PayloadMemoryError means that the payload memory of a runtime has no room for a

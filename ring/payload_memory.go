@@ -138,7 +138,7 @@ func (m *PayloadMemory) tryAllocate(n int64, elem reflect.Type) (_ *hold, r payl
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
-		return nil, r, ErrClosed
+		return nil, r, errRuntimeClosed
 	}
 	each := int64(elem.Size())
 	bytes := n * each
@@ -279,7 +279,7 @@ func (h *hold) release() error {
 	delete(m.holds, h)
 	m.mu.Unlock()
 	if closed {
-		return ErrClosed
+		return errRuntimeClosed
 	}
 	h.entry.programs.Add(-1)
 	return m.release(h.entry)
@@ -335,7 +335,7 @@ func (m *PayloadMemory) join(r payloadRef, take bool) (*payloadEntry, error) {
 // entryOf is the entry of the payload that a reference names. m.mu is held.
 func (m *PayloadMemory) entryOf(r payloadRef) (*payloadEntry, error) {
 	if m.closed {
-		return nil, ErrClosed
+		return nil, errRuntimeClosed
 	}
 	e := (*m.known.Load())[r.entry]
 	if e == nil || e.use == unused || uint32(e.hosts.Load()>>32) != r.generation {

@@ -1,7 +1,9 @@
 package ring
 
 import (
+	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -382,5 +384,37 @@ func TestSizesOfThePayloadMemory(t *testing.T) {
 	}
 	if err := rt.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestErrorsOfPayloadsNameTheOperation(t *testing.T) {
+	_, _, rt := testMemory(t, 1<<12)
+	p := mustPayload[int32](t, rt, 4)
+	cancelled, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, missing := OpenPayload[int32](rt, actor.Payload[int32]{Entry: 99})
+	_, many := NewPayload[int32](rt, 1<<20)
+	_, pointers := NewPayload[*int32](rt, 1)
+	written, read := p.Write(cancelled, []int32{1}), p.Read(cancelled, make([]int32, 1))
+	long := p.Write(t.Context(), make([]int32, 5))
+	first, second := p.Release(), p.Release()
+	for _, c := range []struct {
+		err  error
+		is   error
+		want string
+	}{
+		{written, context.Canceled, "ring: write payload: gpu: synchronize: context canceled"},
+		{read, context.Canceled, "ring: read payload: gpu: download: context canceled"},
+		{long, ErrInvalid, "ring: write payload: invalid option: 5 elements, the payload has 4"},
+		{first, nil, "<nil>"},
+		{second, ErrReleased, "ring: release payload: payload released: it was released before"},
+		{p.Write(t.Context(), []int32{1}), ErrReleased, "ring: write payload: payload released"},
+		{missing, ErrReleased, "ring: open payload: payload released"},
+		{many, nil, "ring: new payload: no room for a payload of 4194304 bytes"},
+		{pointers, ErrInvalid, "ring: new payload: elements of *int32: "},
+	} {
+		if got := fmt.Sprint(c.err); !strings.HasPrefix(got, c.want) || c.is != nil && !errors.Is(c.err, c.is) {
+			t.Errorf("got  %s\nwant %s", got, c.want)
+		}
 	}
 }

@@ -140,7 +140,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		}
 	}
 	if rt.post, err = newPost(rt); err != nil {
-		return nil, err
+		return nil, during("new runtime", err)
 	}
 	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
 	dev.AddResident(rt) // closing the device closes the runtime first
@@ -375,10 +375,10 @@ func spawns(ctx context.Context, rt *Runtime, name string) error {
 		return err
 	}
 	if ctx == nil {
-		return fmt.Errorf("ring: spawn %s: %w", name, errNilContext)
+		return during("spawn "+name, errNilContext)
 	}
 	if err := ctx.Err(); err != nil {
-		return fmt.Errorf("ring: spawn %s: %w", name, err)
+		return during("spawn "+name, err)
 	}
 	return nil
 }
@@ -393,13 +393,13 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	if err := spawns(ctx, rt, name); err != nil {
 		return nil, err
 	}
-	if err := o.check(name); err != nil {
+	if err := during("spawn "+name, o.normalise()); err != nil {
 		return nil, err
 	}
 	if o.State != nil {
 		if _, ok := o.State.(State); !ok {
 			var want State
-			return nil, invalid("spawn %s: the state of %s is a %T, want a %T", name, p.Name, o.State, want)
+			return nil, during("spawn "+name, invalid("the state of %s is a %T, want a %T", p.Name, o.State, want))
 		}
 	}
 	rt.spawning.Lock()
@@ -439,7 +439,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 	}
 	if err != nil {
 		rt.strike(a.core)
-		return nil, err
+		return nil, during("spawn "+p.Name, err)
 	}
 	rt.enrol(a.core)
 	return a, nil

@@ -87,6 +87,8 @@ type goal struct {
 var goals = []goal{
 	{"launch", "Quern", "driver call", 1.15, true},
 	{"launch", "Quern", "CuPy", 1, true},
+	{"small program", "Quern", "driver call", 1.15, true},
+	{"small program", "Quern", "CuPy", 1, true},
 	{"saxpy", "Quern", "numba-cuda", 1, false},
 	{"matmul 16x16", "Quern unchecked", "NVRTC", 0.97, false},
 	{"matmul 16x16", "Quern", "NVRTC", 0.97, false},

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"time"
 
+	"quern.dev/bench/bare"
 	"quern.dev/bench/kernels"
 	"quern.dev/bench/results"
 	"quern.dev/gpu"
@@ -36,16 +37,18 @@ func (b *bench) launch() error {
 		submit: func() error { return kernels.LaunchEmpty(b.stream, g, 1, 2, x, y) },
 		wait:   func() error { return b.stream.Synchronize(b.ctx) },
 	}
-	bare, bareErr := newBareLauncher()
+	var driverCall launcher
+	emptyKernel, bareErr := bare.NewLauncher(4, 8, 8, 8)
 	if bareErr == nil {
-		defer bare.close()
+		defer emptyKernel.Close()
+		driverCall = launcher{submit: emptyKernel.Submit, wait: emptyKernel.Wait}
 	}
 
 	var submits, waits, bareSubmits, bareWaits []float64
 	quernErr := error(nil)
 	for range batches {
 		if bareErr == nil {
-			bareErr = bare.measure(&bareSubmits, &bareWaits)
+			bareErr = driverCall.measure(&bareSubmits, &bareWaits)
 		}
 		if quernErr == nil {
 			quernErr = quern.measure(&submits, &waits)
@@ -70,7 +73,6 @@ func (b *bench) launch() error {
 // launcher is one way to launch the empty kernel.
 type launcher struct {
 	submit, wait func() error
-	close        func()
 }
 
 // measure appends the time of one launch of a batch, and of one launch that is

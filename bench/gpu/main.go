@@ -21,11 +21,19 @@ func main() {
 	out := flag.String("o", "quern.json", "JSON `file` to write")
 	device := flag.String("device", "cuda", "`device` to measure")
 	small := flag.Bool("small", false, "small sizes, to try the program out")
+	only := flag.String("only", "", "measure this `part` alone: start, launch, copy, saxpy, elementwise, matmul or blur")
 	flag.Parse()
 
+	if tool := os.Getenv(startVariable); tool != "" {
+		if err := startProgram(tool, *device); err != nil {
+			log.Print(err)
+			os.Exit(1)
+		}
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
-	file, err := measure(ctx, *device, *small)
+	file, err := measure(ctx, *device, *small, *only)
 	if err == nil {
 		err = results.Write(*out, file)
 	}
@@ -36,27 +44,39 @@ func main() {
 }
 
 // measure runs all benchmarks. One that fails leaves its error in the file.
-func measure(ctx context.Context, device string, small bool) (file results.File, err error) {
+func measure(ctx context.Context, device string, small bool, only string) (file results.File, err error) {
+	b := &bench{ctx: ctx, size: fullSize}
+	if small {
+		b.size = smallSize
+	}
+	if only == "" || only == "start" { // before this process has a context of its own
+		if err := b.start(device); err != nil {
+			return file, err
+		}
+	}
 	dev, err := gpu.Open(gpu.Config{Device: device})
 	if err != nil {
 		return file, err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-
-	b := &bench{ctx: ctx, dev: dev, stream: dev.DefaultStream(), size: fullSize}
-	if small {
-		b.size = smallSize
-	}
+	b.dev, b.stream = dev, dev.DefaultStream()
 	for i := range b.marks {
 		if b.marks[i], err = dev.NewEvent(); err != nil {
 			return file, err
 		}
 		defer b.marks[i].Close()
 	}
-	for _, measure := range []func() error{
-		b.launch, b.copy, b.saxpy, b.elementwise, b.tileMatmul, b.registerMatmul, b.blur,
+	for _, part := range []struct {
+		name    string
+		measure func() error
+	}{
+		{"launch", b.launch}, {"copy", b.copy}, {"saxpy", b.saxpy}, {"elementwise", b.elementwise},
+		{"matmul", b.tileMatmul}, {"matmul", b.registerMatmul}, {"blur", b.blur},
 	} {
-		if err := errors.Join(measure(), ctx.Err()); err != nil {
+		if only != "" && only != part.name {
+			continue
+		}
+		if err := errors.Join(part.measure(), ctx.Err()); err != nil {
 			return file, err
 		}
 	}

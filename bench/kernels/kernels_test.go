@@ -1,7 +1,6 @@
 package kernels
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -9,6 +8,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -116,40 +116,22 @@ func TestMatmul(t *testing.T) {
 	}
 }
 
-// onDevices uploads the arrays to every usable device, calls launch, and
+// onDevices uploads the arrays to every device, calls launch, and
 // compares the last array with want.
 func onDevices(t *testing.T, name string, arrays [][]float32, want []float64, tolerance float64, launch func(*gpu.Stream, []*gpu.Buffer[float32]) error) {
 	t.Helper()
-	for _, info := range gpu.Devices() {
-		if info.Err != nil {
-			continue
-		}
-		t.Run(info.ID+"/"+name, func(t *testing.T) {
-			dev, err := gpu.Open(gpu.Config{Device: info.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer dev.Close()
-			s := dev.DefaultStream()
+	t.Run(name, func(t *testing.T) {
+		gputest.Each(t, func(t *testing.T, dev *gpu.Device) {
 			var buffers []*gpu.Buffer[float32]
 			for _, host := range arrays {
-				b, err := gpu.Upload(s, host)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer b.Close()
-				buffers = append(buffers, b)
+				buffers = append(buffers, gputest.Upload(t, dev, host))
 			}
-			if err := launch(s, buffers); err != nil {
+			if err := launch(dev.DefaultStream(), buffers); err != nil {
 				t.Fatal(err)
 			}
-			got := make([]float32, len(want))
-			if err := gpu.Download(context.Background(), s, got, buffers[len(buffers)-1]); err != nil {
-				t.Fatal(err)
-			}
-			closeTo(t, got, want, tolerance)
+			closeTo(t, gputest.Download(t, dev, buffers[len(buffers)-1]), want, tolerance)
 		})
-	}
+	})
 }
 
 func closeTo(t *testing.T, got []float32, want []float64, tolerance float64) {

@@ -6,11 +6,13 @@ import (
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/testmodule"
 )
 
 // A launch of the benchmarks' shape must be able to do without bounds checks:
 // its arguments prove them.
 func TestBenchmarkLaunchesProveTheirBounds(t *testing.T) {
+	testmodule.NeedSource(t)
 	packages, err := frontend.Load(t.Context(), ".", ".")
 	if err != nil {
 		t.Fatal(err)

@@ -16,6 +16,7 @@ import (
 	"quern.dev/bench/parity/suite"
 	"quern.dev/bench/parity/twins"
 	"quern.dev/gpu"
+	"quern.dev/internal/driver/cuda"
 )
 
 func main() {
@@ -26,13 +27,14 @@ func main() {
 	only := flag.String("run", "", "`regular expression` of the kernels to measure")
 	small := flag.Bool("small", false, "small sizes, to try the program out")
 	dump := flag.String("dump", "", "`directory` for the PTX and cubins of the CUDA C kernels")
+	submit := flag.Bool("submit", false, "measure the host's time for a launch instead, against the bare call of the driver")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	pattern, err := regexp.Compile(*only)
 	if err == nil {
-		err = run(ctx, options{*out, *library, pattern, *small, *dump})
+		err = run(ctx, options{*out, *library, pattern, *small, *dump, *submit})
 	}
 	if err != nil {
 		log.Print(err)
@@ -45,12 +47,16 @@ type options struct {
 	only         *regexp.Regexp
 	small        bool
 	dump         string
+	submit       bool
 }
 
 func run(ctx context.Context, o options) (err error) {
-	compiler, err := nvrtc.Open(o.library)
-	if err != nil {
-		return err
+	var calls *recorder
+	if o.submit {
+		if calls, err = newRecorder(); err != nil {
+			return err
+		}
+		defer cuda.Substitute(calls)()
 	}
 	dev, err := gpu.Open(gpu.Config{Device: "cuda"})
 	if err != nil {
@@ -62,6 +68,13 @@ func run(ctx context.Context, o options) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.close()) }()
+	if o.submit {
+		return r.measureSubmissions(os.Stdout, calls, o.only.MatchString)
+	}
+	compiler, err := nvrtc.Open(o.library)
+	if err != nil {
+		return err
+	}
 
 	report := &report{Device: fmt.Sprintf("%s, driver %s", dev.Name(), dev.DriverVersion()), NVRTC: compiler.Version()}
 	if err := r.measurePeaks(report); err != nil {

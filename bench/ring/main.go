@@ -71,7 +71,7 @@ func measure(ctx context.Context, device string, d time.Duration, names []string
 	}
 	text.Peer(ringbench.Peer)
 	for _, f := range c.Figures {
-		if !f.Met {
+		if f.Missed() {
 			errs = append(errs, fmt.Errorf("missed: %s", f.Name))
 		}
 	}

@@ -76,7 +76,7 @@ func (s *soak) launch(_ context.Context, r *rand.Rand) error {
 
 // load compiles a kernel and launches it. It stays loaded.
 func (s *soak) load(n uint32) error {
-	k, err := s.dev.Compile(fmt.Sprintf(loaded, n), "add")
+	k, err := s.dev.Compile(context.Background(), fmt.Sprintf(loaded, n), "add")
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -18,14 +19,30 @@ func devicesCommand() *cobra.Command {
 		Short: "List what kernels can run on",
 		Long: `devices lists every device of this machine, best first, and says why others
 cannot be used. The first usable one is what gpu.Open opens; QUERN_DEVICE
-(cuda:1, cpu, sim) chooses another.`,
+(cuda:1, cpu, sim) chooses another. If that names a device which programs here
+cannot open, devices says why, and exits with 1.`,
 		Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return devices(cmd.OutOrStdout(), gpu.Devices(), asJSON)
+			if err := devices(cmd.OutOrStdout(), gpu.Devices(), asJSON); err != nil {
+				return err
+			}
+			return chosen()
 		},
 	}
 	cmd.Flags().BoolVar(&asJSON, "json", false, "print JSON")
 	return cmd
+}
+
+// chosen reports why the device that the environment chooses cannot be opened.
+func chosen() error {
+	if os.Getenv(gpu.DeviceVariable) == "" {
+		return nil
+	}
+	d, err := gpu.Open(gpu.Config{})
+	if err != nil {
+		return fmt.Errorf("programs cannot open the device that %s names: %w", gpu.DeviceVariable, err)
+	}
+	return d.Close()
 }
 
 // deviceJSON is a device in the output of --json. What is unknown is left out.

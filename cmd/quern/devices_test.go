@@ -89,3 +89,18 @@ func TestDevicesOfThisMachine(t *testing.T) {
 		t.Errorf("cpu or sim is not usable:\n%s", stdout)
 	}
 }
+
+func TestDevicesReportsAChoiceThatIsNotThere(t *testing.T) {
+	for value, want := range map[string]string{
+		"abacus":  "quern: programs cannot open the device that QUERN_DEVICE names: gpu: open: no usable device: QUERN_DEVICE=abacus names no back end; write cuda, cuda:1, cpu or sim\n",
+		"cpu:3":   "quern: programs cannot open the device that QUERN_DEVICE names: gpu: open cpu:3: no usable device: cpu:3: there is no such device; cpu has one device, cpu\n",
+		"cuda:99": "quern: programs cannot open the device that QUERN_DEVICE names: gpu: open cuda:99: no usable device: ",
+		"sim":     "",
+	} {
+		t.Setenv("QUERN_DEVICE", value)
+		code, stdout, stderr := quern(t, "devices")
+		if (code != 0) != (want != "") || !strings.HasPrefix(stderr, want) || (want == "") != (stderr == "") || !strings.HasPrefix(stdout, "DEVICE") {
+			t.Errorf("%s: exit code %d, standard error %q, standard output %q", value, code, stderr, stdout)
+		}
+	}
+}

@@ -5,6 +5,7 @@
 //	quern devices [--json]    list what kernels can run on
 //	quern doctor              say what is missing to use a GPU, and how to get it
 //	quern ring bench          measure latency and throughput of actors
+//	quern version             print the version
 //	quern completion SHELL    print a completion script
 //
 // Packages are named as for the go command; the default is the package in the

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -121,13 +120,17 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 	}
 	outdated, kernels, removed := false, 0, 0
 	failed := compile(stderr, packages, func(p *frontend.Package, out *generate.Output) error {
-		old, err := read(p)
+		old, err := generate.Read(p)
 		if err != nil {
 			return err
 		}
+		goFile, ptxFile := generate.Files(p)
+		if old.Go != nil && !generate.IsGo(old.Go) {
+			return fmt.Errorf("%s was not written by quern gen, which would replace it; rename it", relative(goFile))
+		}
 		kernels += len(out.Kernels)
 		if len(out.Kernels) == 0 {
-			for _, f := range old {
+			for _, f := range []file{{ptxFile, old.PTX}, {goFile, old.Go}} {
 				if f.text == nil || !generate.IsGo(f.text) && !generate.IsPTX(f.text) {
 					continue
 				}
@@ -145,16 +148,22 @@ func gen(ctx context.Context, stdout, stderr io.Writer, patterns []string, check
 			return nil
 		}
 		var stale []file
-		for i, text := range [][]byte{out.PTX, out.Go} {
-			if old[i].text == nil || !bytes.Equal(old[i].text, text) {
-				stale = append(stale, file{old[i].name, text})
+		for _, f := range []struct {
+			name     string
+			old, new []byte
+		}{{ptxFile, old.PTX, out.PTX}, {goFile, old.Go, out.Go}} {
+			switch {
+			case generate.Same(f.old, f.new):
+				continue
+			case check && f.old == nil:
+				fmt.Fprintf(stdout, "%s is missing\n", relative(f.name))
+			case check:
+				fmt.Fprintf(stdout, "%s is out of date: %s\n", relative(f.name), old.Change(p, out))
 			}
+			stale = append(stale, file{f.name, f.new})
 		}
 		if check {
-			for _, f := range stale {
-				fmt.Fprintf(stdout, "%s is out of date\n", relative(f.name))
-				outdated = true
-			}
+			outdated = outdated || len(stale) > 0
 			return nil
 		}
 		if err := replace(stale); err != nil {
@@ -201,7 +210,12 @@ func vet(ctx context.Context, stdout, stderr io.Writer, patterns []string, perf 
 				return again || !p.Owns(f.Kernel, f.Pos)
 			})
 			for _, f := range findings {
-				f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
+				if !strings.Contains(f.Pos.File, "/") { // of the package
+					f.Pos.File = relative(filepath.Join(p.Dir, f.Pos.File))
+				}
+				if a := p.ActorOf(f.Kernel); a != nil {
+					f.Kernel, f.Handler = a.Handler, true
+				}
 				fmt.Fprintln(stderr, f)
 			}
 			slow += len(findings)
@@ -231,8 +245,7 @@ func report(w io.Writer, err error) {
 		}
 	case errors.As(err, &diags):
 		for _, d := range diags {
-			d.Pos.Filename = relative(d.Pos.Filename)
-			fmt.Fprintln(w, d.Error())
+			fmt.Fprintln(w, d.Relative(relative).Error())
 		}
 	default:
 		fmt.Fprintf(w, "quern: %v\n", err)
@@ -242,27 +255,7 @@ func report(w io.Writer, err error) {
 // file is a generated file.
 type file struct {
 	name string
-	text []byte // nil if there is none
-}
-
-// read returns the generated files that a package has: the GPU code and the Go
-// file. It is an error if the Go file is not a generated one.
-func read(p *frontend.Package) ([]file, error) {
-	goFile, ptxFile := generate.Files(p)
-	files := []file{{name: ptxFile}, {name: goFile}}
-	for i := range files {
-		text, err := os.ReadFile(files[i].name)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
-		if err == nil {
-			files[i].text = append([]byte{}, text...)
-		}
-	}
-	if text := files[1].text; text != nil && !generate.IsGo(text) {
-		return nil, fmt.Errorf("%s was not written by quern gen, which would replace it; rename it", relative(goFile))
-	}
-	return files, nil
+	text []byte
 }
 
 // replace writes files: all or, if there is no room or no permission, none. A

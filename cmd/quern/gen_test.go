@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -132,7 +133,7 @@ func TestGenWritesBothFilesAndLeavesThemAloneAfterwards(t *testing.T) {
 
 func TestGenCheckReportsWhatIsOutOfDateAndWritesNothing(t *testing.T) {
 	enter(t, filters)
-	expect(t, 1, "filters/quern_gen.ptx is out of date\nfilters/quern_gen.go is out of date\n", "", "gen", "--check", "./filters")
+	expect(t, 1, "filters/quern_gen.ptx is missing\nfilters/quern_gen.go is missing\n", "", "gen", "--check", "./filters")
 	if diff := cmp.Diff([]string{"filters.go"}, list(t, "filters")); diff != "" {
 		t.Errorf("files: -want +got:\n%s", diff)
 	}
@@ -147,13 +148,104 @@ func TestGenCheckReportsWhatIsOutOfDateAndWritesNothing(t *testing.T) {
 	if err := os.WriteFile(generated, damaged, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	expect(t, 1, "filters/quern_gen.go is out of date\n", "", "gen", "--check", "./filters")
+	expect(t, 1, "filters/quern_gen.go is out of date: quern_gen.go is from another source or another version of quern gen\n", "", "gen", "--check", "./filters")
 	if got, err := os.ReadFile(generated); err != nil || string(got) != string(damaged) {
 		t.Errorf("gen --check changed the file: %v", err)
 	}
 	expect(t, 0, "filters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
 	if got, err := os.ReadFile(generated); err != nil || string(got) != string(text) {
 		t.Errorf("gen did not restore the file: %v", err)
+	}
+}
+
+func TestGenCheckNamesTheKernelsThatHaveChanged(t *testing.T) {
+	enter(t, filters)
+	expect(t, 0, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./filters")
+	name := filepath.Join("filters", "filters.go")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ old, new, why string }{
+		{"x[i] *= a", "x[i] /= a", "kernel scale has changed"},
+		{"func shift", "func move", "kernel move is new, kernel shift is gone"},
+		{"import (", "import (\n", "kernels scale and shift have moved to other lines"},
+	} {
+		if err := os.WriteFile(name, []byte(strings.Replace(string(text), c.old, c.new, 1)), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		code, stdout, stderr := quern(t, "gen", "--check", "./filters")
+		want := "filters/quern_gen.ptx is out of date: " + c.why + "\nfilters/quern_gen.go is out of date: " + c.why + "\n"
+		if code != 1 || stderr != "" || stdout != want {
+			t.Errorf("%s: exit code %d, standard error %q\ngot  %swant %s", c.new, code, stderr, stdout, want)
+		}
+	}
+}
+
+const program = `
+-- main.go --
+package main
+
+import (
+	"context"
+	"fmt"
+	"log"
+
+	"example.test/demo/filters"
+	"quern.dev/gpu"
+)
+
+func main() {
+	for _, device := range []string{"cpu", "sim"} {
+		d, err := gpu.Open(gpu.Config{Device: device})
+		if err != nil {
+			log.Fatal(err)
+		}
+		s, x := d.DefaultStream(), []float32{1, 2, 3}
+		b, err := gpu.Upload(s, x)
+		if err != nil {
+			log.Fatal(err)
+		}
+		if err := filters.Scale(s, b); err != nil {
+			log.Fatal(err)
+		}
+		if err := gpu.Download(context.Background(), s, x, b); err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(x)
+	}
+}
+`
+
+// Git for Windows checks text out with CR LF unless it is told otherwise.
+func TestGeneratedFilesSurviveACheckoutWithCRLF(t *testing.T) {
+	if _, err := exec.LookPath("git"); err != nil {
+		t.Skip(err)
+	}
+	dir := enter(t, filters+program)
+	expect(t, 0, "filters/quern_gen.ptx: 2 kernels\nfilters/quern_gen.go: 2 kernels\n", "", "gen", "./...")
+	clone := filepath.Join(t.TempDir(), "clone")
+	for _, args := range [][]string{
+		{"init", "-q"},
+		{"add", "."},
+		{"-c", "user.name=a", "-c", "user.email=a@example.test", "commit", "-q", "-m", "all"},
+		{"-c", "core.autocrlf=true", "clone", "-q", dir, clone},
+	} {
+		if out, err := exec.CommandContext(t.Context(), "git", args...).CombinedOutput(); err != nil {
+			t.Fatalf("git %v: %v\n%s", args, err, out)
+		}
+	}
+	t.Chdir(clone)
+	for _, name := range []string{"quern_gen.go", "quern_gen.ptx", "filters.go"} {
+		if text, err := os.ReadFile(filepath.Join("filters", name)); err != nil || !strings.Contains(string(text), "\r\n") {
+			t.Fatalf("%s has no lines with CR LF: %v", name, err)
+		}
+	}
+	expect(t, 0, "", "", "gen", "--check", "./...")
+	expect(t, 0, "", "", "gen", "./...")
+	expect(t, 0, "2 kernels in 1 package: no problems\n", "", "vet", "./...")
+	if out, err := exec.CommandContext(t.Context(), "go", "run", ".").CombinedOutput(); err != nil || string(out) != "[2 4 6]\n[2 4 6]\n" {
+		t.Errorf("%v\n%s", err, out)
 	}
 }
 
@@ -275,6 +367,7 @@ faulty.go:8:9: kernel first: maps are not supported in kernels; use a slice or a
 }
 
 func TestVetOutsideOfAModuleSaysSo(t *testing.T) {
+	testmodule.NeedGo(t)
 	t.Chdir(t.TempDir())
 	t.Setenv("GO111MODULE", "on")
 	code, _, stderr := quern(t, "vet")

@@ -49,10 +49,12 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetArgs(doubled(args))
+	root.CompletionOptions.DisableDefaultCmd = true
+	root.Version = versionLine()
+	root.SetVersionTemplate("{{.Version}}\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return errUsage{err, cmd.CommandPath()} })
-	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand())
+	root.AddCommand(genCommand(), vetCommand(), devicesCommand(), doctorCommand(), versionCommand(), completionCommand(root))
 	root.AddCommand(compiled()...)
-	completeShells(root)
 	checkHelp(root)
 
 	err := root.ExecuteContext(ctx)
@@ -74,7 +76,7 @@ program then runs it on an NVIDIA GPU, on all CPU cores, or on the simulator.`,
 }
 
 // longFlags are flags as the go command spells them.
-var longFlags = []string{"-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration"}
+var longFlags = []string{"-version", "-perf", "-check", "-json", "-device", "-actors", "-payload", "-batch", "-duration"}
 
 // doubled spells long flags with one dash, as the go command has them, with two.
 func doubled(args []string) []string {
@@ -86,20 +88,6 @@ func doubled(args []string) []string {
 		}
 	}
 	return out
-}
-
-// completeShells makes the completion command insist on a shell.
-func completeShells(root *cobra.Command) {
-	root.InitDefaultCompletionCmd()
-	for _, cmd := range root.Commands() {
-		if cmd.Name() != "completion" {
-			continue
-		}
-		cmd.Short = "Print a completion script for a shell"
-		cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-			return errUsage{errors.New("name a shell: bash, fish, powershell or zsh"), cmd.CommandPath()}
-		}
-	}
 }
 
 // checkHelp makes the help command insist on a command that exists.

@@ -3,12 +3,16 @@ package main
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -22,7 +26,8 @@ func quern(t *testing.T, args ...string) (code int, stdout, stderr string) {
 }
 
 func TestHelp(t *testing.T) {
-	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "ring", "ring bench", "completion"} {
+	testmodule.NeedSource(t)
+	for _, command := range []string{"", "gen", "vet", "devices", "doctor", "version", "ring", "ring bench", "completion"} {
 		name := "quern"
 		args := []string{"--help"}
 		if command != "" {
@@ -97,6 +102,41 @@ func TestHelpForACommandIsThatOfTheCommand(t *testing.T) {
 	}
 }
 
+// In bash go tool quern is completed as quern is, and other tools as before.
+func TestBashCompletesGoTool(t *testing.T) {
+	bash, err := exec.LookPath("bash")
+	if err != nil {
+		t.Skip(err)
+	}
+	_, script, _ := quern(t, "completion", "bash")
+	for _, c := range []struct{ line, want string }{
+		{"go tool quern gen --ch", "quern gen --ch|quern gen --ch|14|2"},
+		{"go tool quern ", "quern |quern |6|1"},
+		{"go tool vet ", "before"},
+		{"go build ", "before"},
+	} {
+		words := strings.Fields(c.line)
+		if strings.HasSuffix(c.line, " ") {
+			words = append(words, "''")
+		}
+		run := fmt.Sprintf(`
+_before() { echo before; }
+complete -F _before go
+eval "$SCRIPT"; eval "$SCRIPT" # as a shell that reads its start file again
+[ "$(type -t quern)" = function ] || echo "no function"
+__start_quern() { echo "$COMP_LINE|${COMP_WORDS[*]}|$COMP_POINT|$COMP_CWORD"; }
+COMP_LINE=%q COMP_POINT=%d COMP_WORDS=(%s) COMP_CWORD=%d
+__quern_go go "" tool
+`, c.line, len(c.line), strings.Join(words, " "), len(words)-1)
+		cmd := exec.CommandContext(t.Context(), bash, "--norc", "-c", run)
+		cmd.Env = []string{"SCRIPT=" + script, "PATH=/usr/bin:/bin"}
+		out, err := cmd.CombinedOutput()
+		if got := strings.TrimSuffix(string(out), "\n"); err != nil || got != c.want {
+			t.Errorf("%s: %q, want %q, error %v", c.line, got, c.want, err)
+		}
+	}
+}
+
 func TestCompletionScripts(t *testing.T) {
 	for _, shell := range []string{"bash", "fish", "powershell", "zsh"} {
 		code, stdout, stderr := quern(t, "completion", shell)
@@ -105,7 +145,7 @@ func TestCompletionScripts(t *testing.T) {
 		}
 	}
 	_, stdout, _ := quern(t, "__complete", "")
-	for _, command := range []string{"gen", "vet", "devices", "doctor", "ring", "completion"} {
+	for _, command := range []string{"gen", "vet", "devices", "doctor", "version", "ring", "completion"} {
 		if !strings.Contains(stdout, command+"\t") {
 			t.Errorf("completion does not offer %s:\n%s", command, stdout)
 		}

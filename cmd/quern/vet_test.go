@@ -34,3 +34,24 @@ func TestVetReportsWhatMakesKernelsSlow(t *testing.T) {
 	}
 	expect(t, 0, "2 kernels in 1 package: no problems\n", "", "vet", "-perf", "./filters")
 }
+
+func TestVetNamesHandlers(t *testing.T) {
+	enter(t, `
+-- sums/sums.go --
+package sums
+
+import "quern.dev/kernel"
+
+type table struct{ Rows [64][32]float32 }
+
+//quern:actor
+func add(t kernel.Thread, state *table, in *int32, out *float32) kernel.Action {
+	*out += state.Rows[t.ThreadIdx.X][*in&31]
+	return kernel.Reply
+}
+`)
+	code, _, stderr := quern(t, "vet", "-perf", "./...")
+	if want := "sums/sums.go:9:10: handler add: uncoalesced: "; code != 1 || !strings.HasPrefix(stderr, want) {
+		t.Errorf("exit code %d, standard error %q, want %q", code, stderr, want)
+	}
+}

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -20,7 +20,7 @@ func TestActorsKeepTheirState(t *testing.T) {
 	if want != out || want.Count != 5*64 || want.Sum == 0 {
 		t.Fatalf("plain Go gives %v, and replies %v", want, out)
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		if got, err := summaryOf(t.Context(), d, messages); err != nil || got != want {
 			t.Errorf("got %v, %v, want %v", got, err, want)
 		}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
 
 func TestIntegersAndFloats(t *testing.T) {
@@ -16,33 +16,33 @@ func TestIntegersAndFloats(t *testing.T) {
 		data[i] = uint8(i * i)
 	}
 	words := []uint64{1, 0xff00, 1 << 63, 0}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		sums := devicetest.Upload(t, d, make([]uint32, 4))
-		if err := LaunchAdler(s, gpu.Linear(4), 1000, devicetest.Upload(t, d, data), sums); err != nil {
+		sums := gputest.Upload(t, d, make([]uint32, 4))
+		if err := LaunchAdler(s, gpu.Linear(4), 1000, gputest.Upload(t, d, data), sums); err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range devicetest.Download(t, d, sums) {
+		for i, got := range gputest.Download(t, d, sums) {
 			if want := adler32.Checksum(data[i*1000 : (i+1)*1000]); got != want {
 				t.Errorf("row %d: %#x, want %#x", i, got, want)
 			}
 		}
-		ones, highest := devicetest.Upload(t, d, make([]int, 4)), devicetest.Upload(t, d, make([]int, 4))
-		if err := LaunchPopulation(s, gpu.Linear(4), devicetest.Upload(t, d, words), ones, highest); err != nil {
+		ones, highest := gputest.Upload(t, d, make([]int, 4)), gputest.Upload(t, d, make([]int, 4))
+		if err := LaunchPopulation(s, gpu.Linear(4), gputest.Upload(t, d, words), ones, highest); err != nil {
 			t.Fatal(err)
 		}
-		gotOnes, gotHighest := devicetest.Download(t, d, ones), devicetest.Download(t, d, highest)
+		gotOnes, gotHighest := gputest.Download(t, d, ones), gputest.Download(t, d, highest)
 		for i, w := range words {
 			if gotOnes[i] != bits.OnesCount64(w) || gotHighest[i] != bits.Len64(w)-1 {
 				t.Errorf("%#x: %d ones, highest %d", w, gotOnes[i], gotHighest[i])
 			}
 		}
-		middle := devicetest.Upload(t, d, make([]float64, 2))
-		if err := LaunchMidpoints(s, gpu.Linear(2), devicetest.Upload(t, d, []float64{1, 0.1}), devicetest.Upload(t, d, []float64{3, 0.7}), middle); err != nil {
+		middle := gputest.Upload(t, d, make([]float64, 2))
+		if err := LaunchMidpoints(s, gpu.Linear(2), gputest.Upload(t, d, []float64{1, 0.1}), gputest.Upload(t, d, []float64{3, 0.7}), middle); err != nil {
 			t.Fatal(err)
 		}
 		a, b := 0.1, 0.7
-		if got, want := devicetest.Download(t, d, middle), []float64{2, float64(0.5*a) + float64(0.5*b)}; !slices.Equal(got, want) {
+		if got, want := gputest.Download(t, d, middle), []float64{2, float64(0.5*a) + float64(0.5*b)}; !slices.Equal(got, want) {
 			t.Errorf("midpoints %v, want %v", got, want)
 		}
 	})
@@ -53,12 +53,12 @@ func TestBarriers(t *testing.T) {
 	for i := range x {
 		x[i] = float32(i)
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		b := devicetest.Upload(t, d, x)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		b := gputest.Upload(t, d, x)
 		if err := LaunchReverseBlocks(d.DefaultStream(), gpu.Linear(512), b); err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range devicetest.Download(t, d, b) {
+		for i, got := range gputest.Download(t, d, b) {
 			if want := float32(i/256*256 + 255 - i%256); got != want {
 				t.Fatalf("element %d is %g, want %g", i, got, want)
 			}

@@ -5,9 +5,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"quern.dev/internal/testmodule"
 )
 
 func TestDocumentShowsTestedCode(t *testing.T) {
+	testmodule.NeedSource(t)
 	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "kernel-language.md"))
 	if err != nil {
 		t.Fatal(err)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -14,7 +14,7 @@ import (
 func sixteenth(i int) float32 { return float32(i*7%31-15) / 16 }
 
 func TestTensorProduct(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const m, n, k = 32, 128, 48
 		a, b := make([]Eight, m*k/8), make([]Eight, k*n/8)
 		for i := range m * k {
@@ -23,12 +23,12 @@ func TestTensorProduct(t *testing.T) {
 		for i := range k * n {
 			b[i/8][i%8] = kernel.ToBFloat16(sixteenth(3 * i))
 		}
-		c := devicetest.Upload(t, d, make([]float32, m*n))
+		c := gputest.Upload(t, d, make([]float32, m*n))
 		grid := gpu.Blocks(gpu.Dim3{X: n / 64, Y: m / 16}, gpu.Dim3{X: 128})
-		if err := LaunchTensorProduct(d.DefaultStream(), grid, n/8, k/8, devicetest.Upload(t, d, a), devicetest.Upload(t, d, b), c); err != nil {
+		if err := LaunchTensorProduct(d.DefaultStream(), grid, n/8, k/8, gputest.Upload(t, d, a), gputest.Upload(t, d, b), c); err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range devicetest.Download(t, d, c) {
+		for i, got := range gputest.Download(t, d, c) {
 			want := float32(0)
 			for j := range k {
 				want += sixteenth(i/n*k+j) * sixteenth(3*(j*n+i%n))
@@ -41,7 +41,7 @@ func TestTensorProduct(t *testing.T) {
 }
 
 func TestTransposedFactors(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const length = 64
 		vectors := make([][16]int8, 16*length/16)
 		for i := range 16 * length {
@@ -53,11 +53,11 @@ func TestTransposedFactors(t *testing.T) {
 				products[i] += int32(int8((i/16*length+j)*(i/16*length+j))) * int32(int8((i%16*length+j)*(i%16*length+j)))
 			}
 		}
-		c := devicetest.Upload(t, d, make([]int32, 256))
-		if err := LaunchSimilarities(d.DefaultStream(), gpu.Linear(32), devicetest.Upload(t, d, vectors), c); err != nil {
+		c := gputest.Upload(t, d, make([]int32, 256))
+		if err := LaunchSimilarities(d.DefaultStream(), gpu.Linear(32), gputest.Upload(t, d, vectors), c); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, c); !slices.Equal(got, products) {
+		if got := gputest.Download(t, d, c); !slices.Equal(got, products) {
 			t.Errorf("products are %v, want %v", got, products)
 		}
 
@@ -71,18 +71,18 @@ func TestTransposedFactors(t *testing.T) {
 				}
 			}
 		}
-		m := devicetest.Upload(t, d, make([]float32, 256))
-		if err := LaunchMoments(d.DefaultStream(), gpu.Linear(32), devicetest.Upload(t, d, samples), m); err != nil {
+		m := gputest.Upload(t, d, make([]float32, 256))
+		if err := LaunchMoments(d.DefaultStream(), gpu.Linear(32), gputest.Upload(t, d, samples), m); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, m); !slices.Equal(got, sums) {
+		if got := gputest.Download(t, d, m); !slices.Equal(got, sums) {
 			t.Errorf("moments are %v, want %v", got, sums)
 		}
 	})
 }
 
 func TestTF32(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const k = 24
 		a, b := make([]float32, 16*k), make([]float32, k*8)
 		for i := range a {
@@ -91,11 +91,11 @@ func TestTF32(t *testing.T) {
 		for i := range b {
 			b[i] = float32(math.Cos(float64(i)))
 		}
-		c := devicetest.Upload(t, d, make([]float32, 128))
-		if err := LaunchSmallProduct(d.DefaultStream(), gpu.Linear(32), devicetest.Upload(t, d, a), devicetest.Upload(t, d, b), c); err != nil {
+		c := gputest.Upload(t, d, make([]float32, 128))
+		if err := LaunchSmallProduct(d.DefaultStream(), gpu.Linear(32), gputest.Upload(t, d, a), gputest.Upload(t, d, b), c); err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range devicetest.Download(t, d, c) {
+		for i, got := range gputest.Download(t, d, c) {
 			want := 0.0
 			for j := range k {
 				want += float64(a[i/8*k+j]) * float64(b[j*8+i%8])

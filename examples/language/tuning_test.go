@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
 
 func TestTuning(t *testing.T) {
@@ -14,10 +14,10 @@ func TestTuning(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", dir)
 	t.Setenv("HOME", dir)
 	t.Setenv("LocalAppData", dir)
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const width = 64
 		s := d.DefaultStream()
-		matrix, sums := devicetest.Upload(t, d, slices.Repeat([]float32{1}, 16*width)), devicetest.Upload(t, d, make([]float32, width))
+		matrix, sums := gputest.Upload(t, d, slices.Repeat([]float32{1}, 16*width)), gputest.Upload(t, d, make([]float32, width))
 		for _, cached := range []bool{false, true} {
 			best, err := tunedSums(context.Background(), s, width, matrix, sums)
 			if err != nil {
@@ -30,7 +30,7 @@ func TestTuning(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := devicetest.Download(t, d, sums); got[0] != 16 || got[width-1] != 16 {
+		if got := gputest.Download(t, d, sums); got[0] != 16 || got[width-1] != 16 {
 			t.Errorf("sums are %v", got)
 		}
 	})

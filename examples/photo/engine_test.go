@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -36,15 +37,7 @@ func engines() []engine {
 func runDevice(t *testing.T, id string, opt options, src picture) outputs {
 	t.Helper()
 	ctx := context.Background()
-	dev, err := gpu.Open(gpu.Config{Device: id})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := dev.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
+	dev := gputest.Open(t, gpu.Config{Device: id})
 	p, err := newPipeline(dev, opt, src)
 	if err != nil {
 		t.Fatal(err)

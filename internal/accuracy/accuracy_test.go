@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 )
 
 type launcher func(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error
@@ -46,21 +47,11 @@ const bound = 2
 // On a GPU every float32 is tried; on the other devices, which take hours for
 // that, a sample that is spread over all of them.
 func TestFloat32FunctionsAreWithinTwoUnitsInTheLastPlace(t *testing.T) {
-	for _, info := range gpu.Devices() {
-		t.Run(info.ID, func(t *testing.T) {
-			if info.Err != nil {
-				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
-			}
-			d, err := gpu.Open(gpu.Config{Device: info.ID})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			for _, f := range functions {
-				t.Run(f.name, func(t *testing.T) { measure(t, d, f.run, f.pairs) })
-			}
-		})
-	}
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		for _, f := range functions {
+			t.Run(f.name, func(t *testing.T) { measure(t, d, f.run, f.pairs) })
+		}
+	})
 }
 
 func measure(t *testing.T, d *gpu.Device, run launcher, pairs bool) {

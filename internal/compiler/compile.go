@@ -1,6 +1,7 @@
 package compiler
 
 import (
+	"context"
 	"fmt"
 	"strings"
 
@@ -15,6 +16,10 @@ import (
 type Kernel struct {
 	IR       *ir.Kernel // as the front end made it
 	Variants []Variant  // fastest first; the last one has no limits
+
+	// Written says of each parameter whether it is a slice whose elements the kernel
+	// may write.
+	Written []bool
 
 	// Special are the forms for values of parameters that the directive lists.
 	Special []*Special
@@ -42,16 +47,16 @@ type Variant struct {
 }
 
 // Compile compiles one kernel. The error says what is wrong with the kernel, or
-// is a *frontend.Fault.
-func Compile(k *ir.Kernel) (_ *Kernel, err error) {
+// is a *frontend.Fault, or the cause of the end of ctx.
+func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, k.Func.Go.Package, k.Name)
-	variants, err := opt.PTX(k)
+	variants, err := opt.Config{Context: ctx}.PTX(k)
 	if err != nil {
 		return nil, err
 	}
-	out := &Kernel{IR: k}
+	out := &Kernel{IR: k, Written: variants[0].Written}
 	for _, f := range k.Choices() {
-		form, err := Compile(k.Specialised(f))
+		form, err := Compile(ctx, k.Specialised(f))
 		if err != nil {
 			return nil, err
 		}
@@ -96,8 +101,18 @@ func replacement(k *ir.Kernel, m *ptx.Module) (*ptx.Module, error) {
 // name of an instance of a generic kernel has its type arguments, as in
 // scale[float32]; its directive need not list them. An empty name means the only
 // kernel of the file.
-func Text(file, src, name string) (_ *Kernel, err error) {
+//
+// The end of ctx ends the work soon: the text is type-checked, and each pass run,
+// to its end. Bounds on what is compiled keep that short; what is larger is an
+// error.
+func Text(ctx context.Context, file, src, name string) (_ *Kernel, err error) {
 	defer frontend.Catch(&err, file, "")
+	if len(src) > maxText {
+		return nil, fmt.Errorf("%s has %d bytes; the limit is %d", file, len(src), maxText)
+	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	p, err := frontend.Text(file, src)
 	if err != nil {
 		return nil, err
@@ -106,6 +121,9 @@ func Text(file, src, name string) (_ *Kernel, err error) {
 	if name != "" {
 		wanted = []string{name}
 	}
+	if err := context.Cause(ctx); err != nil {
+		return nil, err
+	}
 	prog, err := p.Lower(wanted...)
 	if err != nil {
 		return nil, err
@@ -113,7 +131,10 @@ func Text(file, src, name string) (_ *Kernel, err error) {
 	var names []string
 	for _, k := range prog.Kernels {
 		if k.Name == strings.ReplaceAll(name, " ", "") || name == "" && len(prog.Kernels) == 1 {
-			return Compile(k)
+			if err := checkSize(k); err != nil {
+				return nil, err
+			}
+			return Compile(ctx, k)
 		}
 		names = append(names, k.Name)
 	}
@@ -124,6 +145,42 @@ func Text(file, src, name string) (_ *Kernel, err error) {
 		return nil, fmt.Errorf("%s has several kernels (%v); name one", file, names)
 	}
 	return nil, fmt.Errorf("%s has no kernel %s; it has %v", file, name, names)
+}
+
+// Bounds on what Text compiles, so that a text from a stranger takes seconds and
+// some hundred megabytes at most.
+const (
+	maxText  = 1 << 20 // bytes
+	maxNodes = 1 << 18 // statements and expressions, of all special forms together
+)
+
+// checkSize reports that a kernel is too large for Text.
+func checkSize(k *ir.Kernel) error {
+	nodes := 0
+	counted := map[*ir.Func]bool{}
+	var count func(f *ir.Func)
+	count = func(f *ir.Func) {
+		if counted[f] {
+			return
+		}
+		counted[f] = true
+		v := ir.Visitor{
+			Stmt: func(s ir.Stmt) bool {
+				nodes++
+				if c, ok := s.(*ir.Call); ok {
+					count(c.Func)
+				}
+				return true
+			},
+			Expr: func(ir.Expr) bool { nodes++; return true },
+		}
+		v.Body(f.Body)
+	}
+	count(k.Func)
+	if forms := 1 + len(k.Choices()); nodes*forms > maxNodes {
+		return fmt.Errorf("%s: kernel %s is too large: it has %d statements and expressions in %d forms; the limit is %d in all", k.Func.Pos, k.Name, nodes, forms, maxNodes)
+	}
+	return nil
 }
 
 // OlderSuffix follows the variant in the section line of a module for older

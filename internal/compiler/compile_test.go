@@ -9,6 +9,7 @@ import (
 
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/testmodule"
 )
 
 const one = `package p
@@ -37,6 +38,7 @@ func square(t kernel.Thread, x []float64) {
 `
 
 func TestTextChoosesTheKernel(t *testing.T) {
+	testmodule.NeedGo(t)
 	tests := []struct {
 		name   string
 		src    string
@@ -54,7 +56,7 @@ func TestTextChoosesTheKernel(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			k, err := Text("kernels.go", tt.src, tt.kernel)
+			k, err := Text(t.Context(), "kernels.go", tt.src, tt.kernel)
 			got := ""
 			if err != nil {
 				got = err.Error()
@@ -81,7 +83,7 @@ func TestAPanicNamesTheKernel(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Setenv(frontend.DebugVariable, tt.debug)
-			_, err := Compile(broken)
+			_, err := Compile(t.Context(), broken)
 			var fault *frontend.Fault
 			if !errors.As(err, &fault) {
 				t.Fatalf("error %v", err)
@@ -100,7 +102,8 @@ func TestAPanicNamesTheKernel(t *testing.T) {
 
 // The last variant has no launch conditions; each module is behind its section.
 func TestVariants(t *testing.T) {
-	k, err := Text("kernels.go", one, "")
+	testmodule.NeedGo(t)
+	k, err := Text(t.Context(), "kernels.go", one, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -115,7 +118,8 @@ func TestVariants(t *testing.T) {
 }
 
 func TestTextMayBeCalledFromManyGoroutines(t *testing.T) {
-	want, err := Text("kernels.go", one, "")
+	testmodule.NeedGo(t)
+	want, err := Text(t.Context(), "kernels.go", one, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +127,7 @@ func TestTextMayBeCalledFromManyGoroutines(t *testing.T) {
 	errs := make([]error, 16)
 	for i := range errs {
 		group.Go(func() {
-			k, err := Text("kernels.go", strings.Replace(one, "x[i] =", fmt.Sprintf("x[i] = %d +", i), 1), "")
+			k, err := Text(t.Context(), "kernels.go", strings.Replace(one, "x[i] =", fmt.Sprintf("x[i] = %d +", i), 1), "")
 			switch {
 			case err != nil:
 				errs[i] = err

@@ -11,23 +11,28 @@ import (
 
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
 
 func TestABarrierThatNotAllThreadsReachIsAnError(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/divergence.go")
 }
 
 func TestAnOperationThatNotAllThreadsOfAWarpReachIsAnError(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/warps.go")
 }
 
 func TestMatricesThatAWarpCannotReachOrLoadAreErrors(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/matrices.go")
 }
 
 func TestClusterSharedOfOtherMemoryIsAnError(t *testing.T) {
+	testmodule.NeedSource(t)
 	checkDivergence(t, "testdata/diagnostics/clusters.go")
 }
 
@@ -49,7 +54,7 @@ func checkDivergence(t *testing.T, file string) {
 	}
 	var got strings.Builder
 	for _, k := range prog.Kernels {
-		if _, err := compiler.Compile(k); err != nil {
+		if _, err := compiler.Compile(t.Context(), k); err != nil {
 			got.WriteString(err.Error() + "\n")
 		}
 	}

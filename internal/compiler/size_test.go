@@ -13,7 +13,7 @@ func TestCallsThatDoubleWithEveryStepAreRefused(t *testing.T) {
 		fmt.Fprintf(&src, "func f%d(x int32) int32 { return f%d(x) + f%d(x^%d) }\n", i, i-1, i-1, i)
 	}
 	src.WriteString("\n//quern:kernel\nfunc doubled(t kernel.Thread, x []int32) { x[0] = f40(x[0]) }\n")
-	_, err := Text("k.go", src.String(), "doubled")
+	_, err := Text(t.Context(), "k.go", src.String(), "doubled")
 	if want := "kernel doubled: the kernel has more than 40000 statements once the calls in it are replaced"; err == nil || !strings.Contains(err.Error(), want) {
 		t.Errorf("have %v, want %q", err, want)
 	}

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"reflect"
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -21,7 +20,7 @@ type launch[I, O any] struct {
 	grid, block kernel.Dim3
 	plain       func(t kernel.Thread, in []I, out []O)
 	device      func(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[I], out *gpu.Buffer[O]) error
-	same        func(want, got O) bool // nil: equal
+	options     []gputest.Option // of the comparison
 }
 
 // check runs a kernel as plain Go and on the device from the same memory and
@@ -31,36 +30,12 @@ func check[I, O any](t *testing.T, d *gpu.Device, in []I, out []O, l launch[I, O
 	want := append([]O(nil), out...)
 	kernel.Each(l.grid, l.block, func(th kernel.Thread) { l.plain(th, in, want) })
 
-	s := d.DefaultStream()
-	dIn, err := gpu.Upload(s, in)
-	if err != nil {
+	x, y := gputest.Upload(t, d, in), gputest.Upload(t, d, out)
+	if err := l.device(d.DefaultStream(), gpu.Blocks(l.grid, l.block), x, y); err != nil {
 		t.Fatal(err)
 	}
-	defer dIn.Close()
-	dOut, err := gpu.Upload(s, out)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer dOut.Close()
-	if err := l.device(s, gpu.Blocks(l.grid, l.block), dIn, dOut); err != nil {
-		t.Fatal(err)
-	}
-	got := make([]O, len(out))
-	if err := gpu.Download(context.Background(), s, got, dOut); err != nil {
-		t.Fatal(err)
-	}
-	same := l.same
-	if same == nil {
-		same = func(want, got O) bool { return reflect.DeepEqual(want, got) }
-	}
-	bad := 0
-	for i := range want {
-		if !same(want[i], got[i]) {
-			t.Errorf("out[%d] = %v, want %v", i, got[i], want[i])
-			if bad++; bad == 5 {
-				t.FailNow()
-			}
-		}
+	if !gputest.Equal(t, gputest.Download(t, d, y), want, l.options...) {
+		t.FailNow()
 	}
 }
 
@@ -133,7 +108,7 @@ func integerCase[I, O int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | u
 // units in the last place or a relative error of 2^-20 (float32), 2^-48
 // (float64) where results cancel.
 func floatCase[T float32 | float64](
-	perElement int, ulps float64,
+	perElement int, ulps uint,
 	plain func(t kernel.Thread, in, out []T),
 	device func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[T]) error,
 ) func(t *testing.T, d *gpu.Device) {
@@ -143,26 +118,10 @@ func floatCase[T float32 | float64](
 			n := 100 + r.IntN(200)
 			check(t, d, floats[T](r, n, 20), poison[T](n*perElement), launch[T, T]{
 				grid: dim((n + 63) / 64), block: dim(64), plain: plain, device: device,
-				same: func(want, got T) bool { return within(want, got, ulps) },
+				options: []gputest.Option{gputest.ULP(ulps), gputest.NaNEqual},
 			})
 		}
 	}
-}
-
-// within reports whether two floats are the same value or at most that many
-// units in the last place apart.
-func within[T float32 | float64](want, got T, ulps float64) bool {
-	w, g := float64(want), float64(got)
-	if w == g || math.IsNaN(w) && math.IsNaN(g) {
-		return true
-	}
-	mantissa, smallest := 52, 0x1p-1074
-	if reflect.TypeFor[T]().Kind() == reflect.Float32 {
-		mantissa, smallest = 23, 0x1p-149
-	}
-	_, exp := math.Frexp(w)
-	ulp := max(math.Ldexp(1, exp-1-mantissa), smallest)
-	return math.Abs(w-g) <= ulps*ulp
 }
 
 var cases = map[string]func(t *testing.T, d *gpu.Device){
@@ -190,7 +149,7 @@ var cases = map[string]func(t *testing.T, d *gpu.Device){
 	"package math is Go's own":                  floatCase(16, 2, float64Math, LaunchFloat64Math),
 	"package math with tables and gotos":        floatCase(8, 4, specialFunctions, LaunchSpecialFunctions),
 	"goto to a label further down":              integerCase(1, forwardGotos, LaunchForwardGotos),
-	"float32 mathematics is within 2 ulp":       floatCase(16, 2.5, float32Math, LaunchFloat32Math),
+	"float32 mathematics is within 2 ulp":       floatCase(16, 2, float32Math, LaunchFloat32Math),
 	"nested structs and arrays are values":      floatCase(1, 4, nested, LaunchNested),
 	"package-level tables":                      floatCase(1, 64, tables, LaunchTables), // sums that cancel
 	"shared memory in a call is the call's own": integerCaseBlock(32, 1, sharedInCall, LaunchSharedInCall),
@@ -228,7 +187,7 @@ var cases = map[string]func(t *testing.T, d *gpu.Device){
 			device: func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
 				return LaunchMatmulTile(s, g, n, in, dB, out)
 			},
-			same: func(want, got float32) bool { return math.Abs(float64(want-got)) < 1e-4 },
+			options: []gputest.Option{gputest.Abs(1e-4)},
 		})
 	},
 	"barriers in calls, in loops and under uniform conditions": func(t *testing.T, d *gpu.Device) {
@@ -277,7 +236,7 @@ var cases = map[string]func(t *testing.T, d *gpu.Device){
 			device: func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
 				return LaunchDot(s, g, 40, in, out)
 			},
-			same: func(want, got float32) bool { return math.Abs(float64(want-got)) < 1e-4 },
+			options: []gputest.Option{gputest.Abs(1e-4)},
 		})
 	},
 	"comparisons with NaN and infinities": func(t *testing.T, d *gpu.Device) {
@@ -342,31 +301,21 @@ func integerCaseBlock[I, O int32 | int64](
 // atomicsCase computes in plain Go what the atomics must leave behind, whatever
 // the order of the threads.
 func atomicsCase(t *testing.T, d *gpu.Device) {
-	ctx := context.Background()
 	r := rand.New(rand.NewPCG(1, 14))
 	in := integers[int32](r, 700)
 	i32, u32 := []int32{0, math.MaxInt32, math.MinInt32, 0, -1, 0, 0, -1}, []uint32{0, math.MaxUint32, 0, 0}
 	i64, u64 := []int64{0, math.MaxInt64, math.MinInt64, 0}, []uint64{0, math.MaxUint64, 0}
 	f32, f64 := []float32{0}, []float64{0}
 
-	s := d.DefaultStream()
-	var closers []func() error
-	defer func() {
-		for _, c := range closers {
-			if err := c(); err != nil {
-				t.Error(err)
-			}
-		}
-	}()
-	dIn, dI32, dU32 := up(t, s, in, &closers), up(t, s, i32, &closers), up(t, s, u32, &closers)
-	dI64, dU64 := up(t, s, i64, &closers), up(t, s, u64, &closers)
-	dF32, dF64 := up(t, s, f32, &closers), up(t, s, f64, &closers)
-	if err := LaunchAtomics(s, gpu.Blocks(dim(6), dim(128)), dIn, dI32, dU32, dI64, dU64, dF32, dF64); err != nil {
+	dIn, dI32, dU32 := gputest.Upload(t, d, in), gputest.Upload(t, d, i32), gputest.Upload(t, d, u32)
+	dI64, dU64 := gputest.Upload(t, d, i64), gputest.Upload(t, d, u64)
+	dF32, dF64 := gputest.Upload(t, d, f32), gputest.Upload(t, d, f64)
+	if err := LaunchAtomics(d.DefaultStream(), gpu.Blocks(dim(6), dim(128)), dIn, dI32, dU32, dI64, dU64, dF32, dF64); err != nil {
 		t.Fatal(err)
 	}
 	kernel.Each(dim(6), dim(128), func(th kernel.Thread) { atomics(th, in, i32, u32, i64, u64, f32, f64) })
 
-	got := []any{down(ctx, t, s, dI32), down(ctx, t, s, dU32), down(ctx, t, s, dI64), down(ctx, t, s, dU64), down(ctx, t, s, dF32), down(ctx, t, s, dF64)}
+	gotI32, gotI64 := gputest.Download(t, d, dI32), gputest.Download(t, d, dI64)
 	// The exchange leaves a different thread's value each time; with what the
 	// threads saw it adds up to all of them.
 	exchanged := func(i32 []int32, i64 []int64) int64 {
@@ -374,38 +323,19 @@ func atomicsCase(t *testing.T, d *gpu.Device) {
 		i64[3], i32[7] = 0, 0
 		return sum
 	}
-	want, have := exchanged(i32, i64), exchanged(got[0].([]int32), got[2].([]int64))
-	if want != have {
+	if want, have := exchanged(i32, i64), exchanged(gotI32, gotI64); want != have {
 		t.Errorf("exchanged values add up to %d, want %d", have, want)
 	}
-	for i, w := range []any{i32, u32, i64, u64, f32, f64} {
-		if !reflect.DeepEqual(got[i], w) {
-			t.Errorf("%T: got %v, want %v", w, got[i], w)
-		}
-	}
-}
-
-func up[T any](t *testing.T, s *gpu.Stream, v []T, closers *[]func() error) *gpu.Buffer[T] {
-	t.Helper()
-	b, err := gpu.Upload(s, v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	*closers = append(*closers, b.Close)
-	return b
-}
-
-func down[T any](ctx context.Context, t *testing.T, s *gpu.Stream, b *gpu.Buffer[T]) []T {
-	t.Helper()
-	v := make([]T, b.Len())
-	if err := gpu.Download(ctx, s, v, b); err != nil {
-		t.Fatal(err)
-	}
-	return v
+	gputest.Equal(t, gotI32, i32)
+	gputest.Equal(t, gotI64, i64)
+	gputest.Equal(t, gputest.Download(t, d, dU32), u32)
+	gputest.Equal(t, gputest.Download(t, d, dU64), u64)
+	gputest.Equal(t, gputest.Download(t, d, dF32), f32)
+	gputest.Equal(t, gputest.Download(t, d, dF64), f64)
 }
 
 func TestKernelsComputeWhatPlainGoComputes(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for name, f := range cases {
 			t.Run(name, func(t *testing.T) { f(t, d) })
 		}

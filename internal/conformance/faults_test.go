@@ -2,19 +2,25 @@ package conformance
 
 import (
 	"context"
+	"embed"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
+
+// sources are the files whose lines tests look for, also where the binary runs without
+// them.
+//
+//go:embed faults.go misuse.go
+var sources embed.FS
 
 // lineOf returns the line of faults.go on which a text stands.
 func lineOf(t *testing.T, text string) int {
 	t.Helper()
-	src, err := os.ReadFile("faults.go")
+	src, err := sources.ReadFile("faults.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -47,7 +53,7 @@ func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
 		{"panics", LaunchPanics, "panic(\"negative weight\")", 0, 0, "negative weight"},
 	} {
 		t.Run(c.kernel, func(t *testing.T) {
-			devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+			gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 				ctx := context.Background()
 				s := d.DefaultStream()
 				host := make([]int32, 100)
@@ -72,7 +78,7 @@ func TestFailingThreadIsReportedAndTheDeviceGoesOn(t *testing.T) {
 				if !errors.As(err, &ke) {
 					t.Fatalf("Synchronize returned %v, want a KernelError", err)
 				}
-				if ke.Kernel != c.kernel || ke.File != "faults.go" || ke.Line != lineOf(t, c.line) {
+				if ke.Kernel != c.kernel || ke.File != "quern.dev/internal/conformance/faults.go" || ke.Line != lineOf(t, c.line) {
 					t.Errorf("reported %s at %s:%d, want %s at faults.go:%d", ke.Kernel, ke.File, ke.Line, c.kernel, lineOf(t, c.line))
 				}
 				if ke.Block != dim3(2, 0, 0) || ke.Thread != dim3(6, 0, 0) {

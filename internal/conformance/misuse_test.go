@@ -3,15 +3,15 @@ package conformance
 import (
 	"context"
 	"errors"
-	"os"
 	"strings"
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 )
 
 func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
-	src, err := os.ReadFile("misuse.go")
+	src, err := sources.ReadFile("misuse.go")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,31 +44,17 @@ func TestTheSimulatorFindsMistakesThatAGPUForgives(t *testing.T) {
 		}, gpu.StepBudget, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			d, err := gpu.Open(gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: 1 << 20}})
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer d.Close()
-			s := d.DefaultStream()
-			in, err := gpu.Upload(s, make([]int32, 64))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer in.Close()
-			out, err := gpu.Upload(s, make([]int32, 64))
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer out.Close()
+			d := gputest.Open(t, gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: 1 << 20}})
+			s, in, out := d.DefaultStream(), gputest.Upload(t, d, make([]int32, 64)), gputest.Upload(t, d, make([]int32, 64))
 			if err := c.launch(s, gpu.Blocks(dim(2), dim(32)), in, out); err != nil {
 				t.Fatal(err)
 			}
-			err = s.Synchronize(context.Background())
+			err := s.Synchronize(context.Background())
 			var ke *gpu.KernelError
 			if !errors.As(err, &ke) {
 				t.Fatalf("got %v, want a KernelError", err)
 			}
-			if ke.Kind != c.kind || ke.File != "misuse.go" || ke.Line < 1 || !strings.Contains(lines[ke.Line-1], c.line) {
+			if ke.Kind != c.kind || ke.File != "quern.dev/internal/conformance/misuse.go" || ke.Line < 1 || !strings.Contains(lines[ke.Line-1], c.line) {
 				t.Errorf("got %v at %s:%d (%q), want %v at a line with %q", ke.Kind, ke.File, ke.Line, lines[max(ke.Line-1, 0)], c.kind, c.line)
 			}
 			if err := s.Synchronize(context.Background()); err != nil {

@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
 func TestRowsOfThreadsComputeWhatPlainGoComputes(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, size := range [][2]int{{48, 32}, {33, 19}, {16, 16}, {5, 40}, {50, 3}, {1, 1}} {
 			w, h := size[0], size[1]
 			r := rand.New(rand.NewPCG(uint64(w), uint64(h)))
@@ -45,7 +45,7 @@ func TestRowsOfThreadsComputeWhatPlainGoComputes(t *testing.T) {
 }
 
 func TestAWindowThatLeavesSharedMemoryIsReported(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		in, err := gpu.Upload(s, make([]int32, 32))
 		if err != nil {

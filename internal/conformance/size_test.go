@@ -6,14 +6,14 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
 // The same kernel is launched with arguments that fit 32 bits and with others
 // that do not: the launch must take a variant that is exact for them.
 func TestLaunchesBeyond32BitsComputeWhatPlainGoComputes(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		r := rand.New(rand.NewPCG(1, 20))
 		in := integers[int32](r, 77)
 		for _, c := range []struct{ base, step int }{
@@ -39,44 +39,34 @@ func TestLaunchesBeyond32BitsComputeWhatPlainGoComputes(t *testing.T) {
 
 func TestSlicesOfMoreThan31Bits(t *testing.T) {
 	const n = 1<<32 + 12345
-	for _, info := range gpu.Devices() {
-		t.Run(info.ID, func(t *testing.T) {
-			switch {
-			case info.Err != nil:
-				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
-			case info.Backend != gpu.CUDA:
-				t.Skip("needs a GPU: filling 4 GiB takes too long elsewhere")
-			}
-			d, err := gpu.Open(gpu.Config{Device: info.ID})
-			if err != nil {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		if d.Backend() != gpu.CUDA {
+			t.Skip("needs a GPU: filling 4 GiB takes too long elsewhere")
+		}
+		if free, _ := d.Memory(); free < 2*n {
+			t.Skipf("needs %d bytes of memory, %s has %d free", 2*n, d.ID(), free)
+		}
+		s := d.DefaultStream()
+		out, err := gpu.Alloc[uint8](d, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		if err := gpu.Zero(s, out); err != nil {
+			t.Fatal(err)
+		}
+		if err := LaunchMark(s, gpu.Blocks(dim(4096), dim(256)), out); err != nil {
+			t.Fatal(err)
+		}
+		for _, at := range []int{0, 4097, 1<<31 + 4097 - (1<<31)%4097, n - 1, n - 1 - (n-1)%4097} {
+			got := make([]uint8, 2)
+			lo := min(at, n-2)
+			if err := gpu.Download(context.Background(), s, got, out.Slice(lo, lo+2)); err != nil {
 				t.Fatal(err)
 			}
-			defer d.Close()
-			if free, _ := d.Memory(); free < 2*n {
-				t.Skipf("needs %d bytes of memory, %s has %d free", 2*n, info.ID, free)
+			if want := uint8(at>>24) | 1; got[at-lo] != want {
+				t.Errorf("out[%d] = %d, want %d", at, got[at-lo], want)
 			}
-			s := d.DefaultStream()
-			out, err := gpu.Alloc[uint8](d, n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			defer out.Close()
-			if err := gpu.Zero(s, out); err != nil {
-				t.Fatal(err)
-			}
-			if err := LaunchMark(s, gpu.Blocks(dim(4096), dim(256)), out); err != nil {
-				t.Fatal(err)
-			}
-			for _, at := range []int{0, 4097, 1<<31 + 4097 - (1<<31)%4097, n - 1, n - 1 - (n-1)%4097} {
-				got := make([]uint8, 2)
-				lo := min(at, n-2)
-				if err := gpu.Download(context.Background(), s, got, out.Slice(lo, lo+2)); err != nil {
-					t.Fatal(err)
-				}
-				if want := uint8(at>>24) | 1; got[at-lo] != want {
-					t.Errorf("out[%d] = %d, want %d", at, got[at-lo], want)
-				}
-			}
-		})
-	}
+		}
+	})
 }

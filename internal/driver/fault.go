@@ -32,6 +32,7 @@ const (
 	KindUninitialized
 	KindBudget
 	KindTrap
+	KindGivenUp
 )
 
 // Fault is what stopped a kernel. It is an error so that [Stream.Fault] can
@@ -43,10 +44,18 @@ type Fault struct {
 	// fields describe the fault.
 	Site int
 
-	Kind   Kind
-	File   string
-	Line   int
-	Reason string
+	Kind Kind
+	File string // as in PTX; of a kernel in Go a path
+	Line int
+	// Package is the import path of the Go function that failed, empty in PTX.
+	Package string
+	Reason  string
+
+	// Cause is why the launch was given up. Such a fault is not kept for the next
+	// wait: the call that launched returns it.
+	Cause error
+	// Access is set if the simulator refuses an access to global memory.
+	Access *Access
 
 	HasIndex      bool
 	Index, Length int64
@@ -54,6 +63,28 @@ type Fault struct {
 }
 
 func (f *Fault) Error() string { return "kernel fault: " + f.Reason }
+
+// Unwrap returns the cause of a launch that was given up.
+func (f *Fault) Unwrap() error { return f.Cause }
+
+// Access is an access to global memory, with what is needed to say which argument of
+// the launch it was to.
+type Access struct {
+	Address uint64
+	Size    int    // of the access, bytes
+	Write   bool   // it is a store or an atomic access
+	Lo, Hi  uint64 // of the allocation that the address belongs to; see ptxvm.GlobalAccess
+	Where   string // the part of the fault's Reason that says where the address is
+
+	Slices []SliceArg
+}
+
+// SliceArg is an argument of a launch that is a slice.
+type SliceArg struct {
+	Param  int // number of the parameter
+	Addr   uint64
+	Length int64 // elements
+}
 
 // Record takes a fault record of RecordSize bytes apart. It returns nil if none
 // is complete.

@@ -97,19 +97,28 @@ type Failing interface{ Failed() bool }
 func (g *Steps) Launch(s Stream) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	return g.run(s, g.nodes)
+	ctx := context.Background()
+	if i, ok := s.(Interrupter); ok {
+		var end func()
+		ctx, end = i.interrupt().Context()
+		defer end()
+	}
+	return g.run(ctx, s, g.nodes)
 }
 
-func (g *Steps) run(s Stream, nodes []GraphNode) error {
+func (g *Steps) run(ctx context.Context, s Stream, nodes []GraphNode) error {
 	for i := range nodes {
-		if err := g.step(s, &nodes[i]); err != nil {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		if err := g.step(ctx, s, &nodes[i]); err != nil {
 			return fmt.Errorf("node %d (%s): %w", i, nodes[i].Kind, err)
 		}
 	}
 	return nil
 }
 
-func (g *Steps) step(s Stream, n *GraphNode) error {
+func (g *Steps) step(ctx context.Context, s Stream, n *GraphNode) error {
 	switch n.Kind {
 	case GraphLaunch:
 		return s.Launch(n.Function, n.Frame)
@@ -134,9 +143,9 @@ func (g *Steps) step(s Stream, n *GraphNode) error {
 		}
 		return nil
 	case GraphBody:
-		return g.run(s, n.Body)
+		return g.run(ctx, s, n.Body)
 	case GraphIf, GraphWhile:
-		return g.runWhile(s, n)
+		return g.runWhile(ctx, s, n)
 	default:
 		return nil
 	}
@@ -144,16 +153,19 @@ func (g *Steps) step(s Stream, n *GraphNode) error {
 
 // runWhile runs the body while the condition holds and no kernel has failed: one
 // that has may never end a loop.
-func (g *Steps) runWhile(s Stream, n *GraphNode) error {
+func (g *Steps) runWhile(ctx context.Context, s Stream, n *GraphNode) error {
 	for {
 		var holds uint32
 		if err := s.CopyOut(unsafe.Pointer(&holds), n.Cond, int64(unsafe.Sizeof(holds))); err != nil {
 			return err
 		}
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
 		if f, ok := s.(Failing); holds == 0 || ok && f.Failed() {
 			return nil
 		}
-		if err := g.run(s, n.Body); err != nil || n.Kind == GraphIf {
+		if err := g.run(ctx, s, n.Body); err != nil || n.Kind == GraphIf {
 			return err
 		}
 	}

@@ -43,6 +43,9 @@ func (k *kernelGenerator) block() {
 	}
 	f.line("acc := uint64(0)")
 	f.add(&variable{name: "acc", t: tUint64})
+	if k.IntN(3) == 0 {
+		k.segments(threads)
+	}
 	exchange := ""
 	if k.IntN(2) == 0 {
 		exchange = k.exchange(cells[0])

@@ -58,6 +58,9 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 		if err != nil {
 			return ref, fail("compile", "%s: %v", form.name, err)
 		}
+		if diff := ref.changed(c, variants[0].written); diff != "" {
+			return ref, fail("compile", "%s: %s", form.name, diff)
+		}
 		// Compiling in the driver takes longer than all else: a GPU runs one of the
 		// variants, and the seed says where to begin to look for it.
 		first := int(c.Seed % uint64(len(variants)))
@@ -72,9 +75,6 @@ func (ch *Checker) check(c *Case) (*reference, *Mismatch) {
 				where := strings.Join(strings.Fields(d.Name+" "+form.name+" "+v.name), " ")
 				out, err := d.run(c, k, &v)
 				if err != nil {
-					if len(ref.faults) > 0 && ref.barriers {
-						continue // the others read what a thread that stopped has not written
-					}
 					return ref, fail(where, "%v", err)
 				}
 				if out == nil {
@@ -102,8 +102,9 @@ type form struct {
 type compiled struct {
 	name string
 	*ptx.Module
-	Limits limits.Program
-	coarse *ir.Coarsening
+	Limits  limits.Program
+	coarse  *ir.Coarsening
+	written []bool
 }
 
 func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
@@ -122,7 +123,7 @@ func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, compiled{v.Name, m, opt.EncodeLimits(v.Limits), v.Coarse})
+		out = append(out, compiled{v.Name, m, opt.EncodeLimits(v.Limits), v.Coarse, v.Written})
 	}
 	return out, nil
 }

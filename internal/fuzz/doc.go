@@ -13,7 +13,9 @@
 //     and without bounds checks where it needs none.
 //
 // Generated programs end, have no data races and use no unspecified behaviour,
-// so that there is one right answer. Some fail a check in some threads, by index,
+// so that there is one right answer. (They convert floats that integers do not hold,
+// which Go leaves open and kernels do not: in plain Go those conversions are calls of
+// kernel.ToInteger.) Some fail a check in some threads, by index,
 // divisor or shift count: then every device has to report one of these threads.
 //
 // Integers and floats compare bit for bit, but for the payloads of NaNs: every

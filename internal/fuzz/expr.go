@@ -175,6 +175,10 @@ func (f *frame) convert(text string, from, to *typ) string {
 		return fmt.Sprintf("%s(%s)", g.helper("truth"), text)
 	case from.form == boolean:
 		return fmt.Sprintf("%s(%s(%s))", to.text, g.helper("truth"), text)
+	case from.form == float && to.form == integer && g.IntN(3) == 0:
+		return fmt.Sprintf("kernel.ToInteger[%s](%s)", to.text, text)
+	case from.form == float && to.form == integer && !from.small && !to.small && g.IntN(2) == 0:
+		return fmt.Sprintf("%s(%s)", g.cut(from, to), text)
 	case from.form == float && to.form == integer && to.text == "int":
 		return fmt.Sprintf("%s(%s)", g.helper("whole"), f.convert(text, from, tFloat64))
 	case from.form == float && to.form == integer:
@@ -410,4 +414,18 @@ func (f *frame) fusedExpr(t *typ, d int) (value, bound string) {
 		return fmt.Sprintf("%s * %s", x, y), fmt.Sprintf("%s(%s * %s)", t.text, xb, yb)
 	}
 	return fmt.Sprintf("(%s %s %s)", x, pick(g, []string{"+", "-"}), y), fmt.Sprintf("(%s + %s)", xb, yb)
+}
+
+// cut is a function that converts a float to an integer, which may be beyond the
+// integer's range.
+func (g *generator) cut(from, to *typ) string {
+	name := "cutf"
+	if from.bits == 64 {
+		name = "cutd"
+	}
+	name += to.text
+	if !g.helpers[name] {
+		g.decls = append(g.decls, fmt.Sprintf("func %s%s(x %s) %s {\n\treturn %s(x)\n}\n", name, suffix, from.text, to.text, to.text))
+	}
+	return g.helper(name)
 }

@@ -46,6 +46,7 @@ func devices(t *testing.T) []*Device {
 }
 
 func TestGeneratedProgramsGiveTheSameResultsOnEveryDevice(t *testing.T) {
+	testmodule.NeedGo(t)
 	ch := &Checker{Devices: devices(t), Metamorphic: true}
 	end := time.Now().Add(*duration)
 	programs := 0
@@ -72,7 +73,7 @@ func TestGeneratedProgramsGiveTheSameResultsAsGo(t *testing.T) {
 // checkNative checks programs as plain Go and on the cpu.
 func checkNative(t *testing.T, cases []*Case) {
 	t.Helper()
-	n := &Native{Root: testmodule.Root()}
+	n := &Native{Root: testmodule.Root(t)}
 	list, err := n.Check(t.Context(), cases)
 	if err != nil {
 		t.Fatal(err)
@@ -85,6 +86,7 @@ func checkNative(t *testing.T, cases []*Case) {
 }
 
 func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
+	testmodule.NeedSource(t)
 	names, err := filepath.Glob("testdata/*.go")
 	if err != nil || len(names) == 0 {
 		t.Fatalf("%d programs, %v", len(names), err)
@@ -111,6 +113,7 @@ func TestProgramsThatFailedGiveTheSameResultsEverywhere(t *testing.T) {
 // A mismatch is of use only if it is found: a kernel whose code was changed behind
 // the checker's back must not pass.
 func TestAWrongResultIsFound(t *testing.T) {
+	testmodule.NeedGo(t)
 	c := Generate(*first)
 	k, err := lower("p.go", c.Source)
 	if err != nil {
@@ -138,6 +141,7 @@ func TestAWrongResultIsFound(t *testing.T) {
 }
 
 func TestAFailingProgramIsMinimised(t *testing.T) {
+	testmodule.NeedGo(t)
 	c := Generate(*first)
 	small := Reduce(t.Context(), c, 8, func(list []*Case) []bool {
 		out := make([]bool, len(list))

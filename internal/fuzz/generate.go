@@ -51,7 +51,6 @@ var helpers = map[string]string{
 	}
 	return 0
 }`,
-	// Conversions of floats beyond the range of the integer have no defined result.
 	"whole": `func wholeP0(x float64) int {
 	if x > -1e15 && x < 1e15 {
 		return int(x)

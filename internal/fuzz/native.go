@@ -54,7 +54,7 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 			out[i] = &Mismatch{c, "cpu compile", err.Error()}
 			continue
 		}
-		files[fmt.Sprintf("p%d.go", i)] = source
+		files[fmt.Sprintf("p%d.go", i)] = defined(source)
 		files[fmt.Sprintf("h%d.go", i)] = text
 	}
 	for {
@@ -97,6 +97,15 @@ func (n *Native) Check(ctx context.Context, cases []*Case) ([]*Mismatch, error) 
 			return nil, fmt.Errorf("go build: %s", log)
 		}
 	}
+}
+
+// cuts matches the conversions of floats to integers in functions of their own. In
+// Go the result of those beyond the range is not defined.
+var cuts = regexp.MustCompile(`(func cut[a-z]+[0-9]*P[0-9]+\(x float[0-9]+\) (\w+) \{\s+return )\w+\(x\)`)
+
+// defined makes conversions in a program what they are in kernels.
+func defined(source string) string {
+	return cuts.ReplaceAllString(source, "${1}kernel.ToInteger[${2}](x)")
 }
 
 // blamed matches an error of the Go compiler in the files of a program. One without

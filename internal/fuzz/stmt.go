@@ -101,7 +101,7 @@ func (f *frame) statement() {
 		f.assignment()
 		return
 	}
-	switch n := g.IntN(40); {
+	switch n := g.IntN(42); {
 	case n < 7:
 		f.declaration()
 	case n < 9:
@@ -127,6 +127,10 @@ func (f *frame) statement() {
 	case n < 30:
 		f.sliceStatement()
 	case n == 30:
+		if g.IntN(2) == 0 {
+			f.large()
+			return
+		}
 		f.copyStatement()
 	case n == 31:
 		f.forward()
@@ -142,6 +146,8 @@ func (f *frame) statement() {
 		f.wideStatement()
 	case n == 37 && f.nested == 0:
 		f.closure()
+	case n == 38 || n == 39:
+		f.overlap()
 	default:
 		f.assignment()
 	}

@@ -15,7 +15,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/internal/dlpack"
 	"quern.dev/npy"
 )
@@ -77,7 +77,7 @@ func do(t *testing.T, err error) {
 func TestLibrariesReadAndWriteBuffers(t *testing.T) {
 	each(t, func(t *testing.T, i int, p *python, d *gpu.Device, f gpu.DLPackFormat) {
 		s, peer := d.DefaultStream(), peers[i]
-		b := devicetest.Upload(t, d, []float32{9, 0, 1, 2, 3, 4, 5, 9})
+		b := gputest.Upload(t, d, []float32{9, 0, 1, 2, 3, 4, 5, 9})
 		do(t, s.Synchronize(t.Context()))
 		x, err := gpu.ExportDLPack(b.Slice(1, 7), f, 2, 3)
 		do(t, err)
@@ -93,7 +93,7 @@ func TestLibrariesReadAndWriteBuffers(t *testing.T) {
 			p.do(t, "x *= 2\n%s", peer.wait)
 			want = []float32{9, 0, 2, 4, 6, 8, 10, 9}
 		}
-		if got := devicetest.Download(t, d, b); !slices.Equal(got, want) {
+		if got := gputest.Download(t, d, b); !slices.Equal(got, want) {
 			t.Errorf("after Python: %v", got)
 		}
 		// The library keeps the memory, and lets go of it on another thread.
@@ -122,7 +122,7 @@ func TestBuffersOfLibraries(t *testing.T) {
 		}
 		b, shape, err := gpu.ImportDLPack[float32](d, f, r.p)
 		do(t, err)
-		if got := devicetest.Download(t, d, b); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) || !slices.Equal(shape, []int{2, 3}) {
+		if got := gputest.Download(t, d, b); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) || !slices.Equal(shape, []int{2, 3}) {
 			t.Errorf("read %v of shape %v", got, shape)
 		}
 		s := d.DefaultStream()
@@ -150,7 +150,7 @@ func TestArrayInterface(t *testing.T) {
 			d := openDevice(t, gpu.CUDA)
 			p := with(t, peer.module)
 			s := d.DefaultStream()
-			b := devicetest.Upload(t, d, []float32{9, 0, 1, 2, 3, 4, 5, 9})
+			b := gputest.Upload(t, d, []float32{9, 0, 1, 2, 3, 4, 5, 9})
 			text, err := b.Slice(1, 7).CUDAArrayInterface(s, 2, 3)
 			do(t, err)
 			device := ""
@@ -159,7 +159,7 @@ func TestArrayInterface(t *testing.T) {
 			}
 			p.do(t, "x = %s(Array(%q)%s)", peer.from, text, device)
 			p.do(t, "check(tuple(x.shape), (2, 3)); check(values(x), [0, 1, 2, 3, 4, 5])\nx += 1\n%s", peer.wait)
-			if got := devicetest.Download(t, d, b); !slices.Equal(got, []float32{9, 1, 2, 3, 4, 5, 6, 9}) {
+			if got := gputest.Download(t, d, b); !slices.Equal(got, []float32{9, 1, 2, 3, 4, 5, 6, 9}) {
 				t.Errorf("after Python: %v", got)
 			}
 			p.do(t, "del x; gc.collect()")
@@ -200,7 +200,7 @@ var ipc string
 func TestAnotherProcessOpensOurMemory(t *testing.T) {
 	d := openDevice(t, gpu.CUDA)
 	with(t, "cupy")
-	b := devicetest.Upload(t, d, []float32{9, 0, 1, 2, 9})
+	b := gputest.Upload(t, d, []float32{9, 0, 1, 2, 9})
 	do(t, d.Synchronize(t.Context()))
 	handle, err := b.Slice(1, 4).IPCHandle()
 	do(t, err)
@@ -211,7 +211,7 @@ func TestAnotherProcessOpensOurMemory(t *testing.T) {
 	if got := strings.TrimSpace(string(out)); got != "[0.0, 1.0, 2.0]" {
 		t.Errorf("the process read %s", got)
 	}
-	if got := devicetest.Download(t, d, b); !slices.Equal(got, []float32{9, 0, 3, 6, 9}) {
+	if got := gputest.Download(t, d, b); !slices.Equal(got, []float32{9, 0, 3, 6, 9}) {
 		t.Errorf("after the process: %v", got)
 	}
 }
@@ -230,7 +230,7 @@ func TestMemoryOfAnotherProcess(t *testing.T) {
 	do(t, lines.Decode(&handle))
 	b, err := gpu.OpenIPC[float32](d, handle)
 	do(t, err)
-	if got := devicetest.Download(t, d, b); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
+	if got := gputest.Download(t, d, b); !slices.Equal(got, []float32{0, 1, 2, 3, 4, 5}) {
 		t.Errorf("read %v", got)
 	}
 	do(t, gpu.Fill(d.DefaultStream(), b.Slice(0, 2), 8))

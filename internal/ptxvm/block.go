@@ -17,8 +17,8 @@ const (
 	halted                // exited, or stopped by a fault
 )
 
-// quantum is the number of instructions between two looks at the context, the
-// step budget and the other threads of the block.
+// quantum is the number of instructions between two looks at the context and the
+// step budget, and about that between two turns of the other threads of the block.
 const quantum = 4096
 
 // thread is one thread of the block that a machine runs.
@@ -205,7 +205,28 @@ func (t *thread) run() {
 		}
 		in.exec(t, in)
 		if b.fuel == 0 {
+			t.straightOn()
 			return // other threads may have to move for t to get on
+		}
+	}
+}
+
+// straightOn runs t up to its next jump backwards: a thread that gets on without
+// others is not interrupted, so that none comes between a check of the kernel's own
+// that fails and the record of it.
+func (t *thread) straightOn() {
+	b := t.b
+	for t.state == ready && (b.fuel > 0 || b.refuel(t)) {
+		b.fuel--
+		pc := t.pc
+		in := &b.code[pc]
+		t.pc++
+		if in.guard >= 0 && (t.regs[in.guard]&1 != 0) == in.unless {
+			continue
+		}
+		in.exec(t, in)
+		if t.pc <= pc {
+			return
 		}
 	}
 }
@@ -213,9 +234,16 @@ func (t *thread) run() {
 // refuel starts the next quantum. It reports false when the launch is over.
 func (b *block) refuel(t *thread) bool {
 	n, err := b.launch.grant()
-	if err != nil {
+	if err == errStopped {
 		t.state = halted
 		b.err = err
+		return false
+	}
+	if err != nil {
+		t.fault(GivenUp, &b.code[t.pc], 0, "")
+		if f, ok := b.err.(*Fault); ok {
+			f.Cause = err
+		}
 		return false
 	}
 	if n == 0 {

@@ -565,3 +565,43 @@ func TestAFaultStopsAllWorkers(t *testing.T) {
 		t.Errorf("block %v", f.Block)
 	}
 }
+
+// What a thread writes in a row, such as the record of a check that failed, is there
+// as a whole when another thread stops the launch.
+func TestAThreadIsNotInterruptedWhereItDoesNotRepeat(t *testing.T) {
+	const body = `
+setp.ne.u32 %p1, %r1, 0;
+@%p1 bra others;
+mov.u32 %r3, 0;
+ld.global.u32 %r4, [%rd2];
+loop:
+add.u32 %r3, %r3, 1;
+setp.lt.u32 %p2, %r3, %r4;
+@%p2 bra loop;
+st.volatile.global.u32 [%rd1], 1;
+st.volatile.global.u32 [%rd1+4], 1;
+st.volatile.global.u32 [%rd1+8], 1;
+st.volatile.global.u32 [%rd1+12], 1;
+ret;
+others:
+ld.volatile.global.u32 %r5, [%rd1];
+setp.eq.u32 %p3, %r5, 0;
+@%p3 bra others;
+trap;
+`
+	m := mustParse(t, kernel(body))
+	for n := quantum/3 - 10; n < quantum/3+4; n++ {
+		memory := NewMemory()
+		out, in := newBuffer(t, memory, 16, "out").zero(), newBuffer(t, memory, 4, "in")
+		if err := memory.Write(in.address, le32(uint32(n))); err != nil {
+			t.Fatal(err)
+		}
+		err := m.Launch(context.Background(), "k", Config{
+			Grid: [3]int{1, 1, 1}, Block: [3]int{2, 1, 1}, Params: [][]byte{out.param(), in.param()}, Memory: memory, Checks: true,
+		})
+		wantFault(t, err, Trap, bodyLine(t, body, "trap;"))
+		if got := out.words(); got[3] != 1 {
+			t.Errorf("%d iterations before it: the words are %v", n, got)
+		}
+	}
+}

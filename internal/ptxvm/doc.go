@@ -21,8 +21,8 @@
 // # Execution
 //
 // A machine runs one block at a time and a thread of it until the thread
-// waits, exits, or has had its quantum of instructions; then it is the next
-// thread's turn. Without Config.Checks several machines run blocks side by
+// waits, exits, or has had its quantum of instructions and jumps back; then it is
+// the next thread's turn. Without Config.Checks several machines run blocks side by
 // side. Blocks are independent of each other: a block that spins until a later
 // one writes does not end.
 //
@@ -62,6 +62,12 @@
 // The first fault in the order of blocks, and of instructions within a block,
 // ends the launch. With checks the same program gives the same fault every
 // time.
+//
+// A check that a kernel makes itself is ordinary code here: the thread writes a
+// record and exits, and the launch goes on. A fault that comes after it may follow
+// from the absence of that thread, so that whoever launches the kernel looks for a
+// record first. With checks it is complete by then: a thread is not interrupted
+// between a check that fails and its end.
 //
 // # What is not here
 //

@@ -21,6 +21,7 @@ const (
 	StepBudget                       // Config.MaxSteps instructions were run
 	Trap                             // the kernel executed trap
 	IllegalOperand                   // an operand that the hardware does not define, such as barrier 16
+	GivenUp                          // the launch's context has ended
 )
 
 var kindNames = [...]string{
@@ -36,6 +37,7 @@ var kindNames = [...]string{
 	StepBudget:       "step budget exhausted",
 	Trap:             "trap",
 	IllegalOperand:   "illegal operand",
+	GivenUp:          "given up",
 }
 
 func (k Kind) String() string {
@@ -53,8 +55,25 @@ type Fault struct {
 	Site
 	Address uint64 // of the access; zero for faults that are none
 	Detail  string // size and space of the access, allocation, what the block waits for
+	// Global is set for accesses to the global memory of a checked Memory.
+	Global *GlobalAccess
 	// Other is the access that races with this one; nil for other faults.
 	Other *Site
+	// Cause is why the launch was given up; nil for other faults.
+	Cause error
+}
+
+// Unwrap returns the cause of a launch that was given up.
+func (f *Fault) Unwrap() error { return f.Cause }
+
+// GlobalAccess is where an access is in global memory.
+type GlobalAccess struct {
+	Size  int  // of the access, bytes
+	Write bool // it is a store or an atomic access
+	// Lo and Hi are the first byte of the allocation that the address belongs to, which
+	// need not be in it, and the one behind its last. Both are zero if there is none.
+	Lo, Hi uint64
+	Where  string // the part of Fault.Detail that says where the address is: byte 4 of "y" (64 bytes)
 }
 
 // Site is a thread at an instruction.
@@ -91,6 +110,9 @@ func (f *Fault) Error() string {
 	if f.Other != nil {
 		text += "; races with " + f.Other.String()
 	}
+	if f.Cause != nil {
+		text += ": " + f.Cause.Error()
+	}
 	return text
 }
 
@@ -103,19 +125,33 @@ func (e *Entry) site(in *instr, block, thread [3]int) Site {
 	}
 }
 
-// fault stops the block with a fault of t at in.
-func (t *thread) fault(kind Kind, in *instr, address uint64, format string, args ...any) {
+// fault stops the block with a fault of t at in, which it returns; nil if the block
+// has been stopped before.
+func (t *thread) fault(kind Kind, in *instr, address uint64, format string, args ...any) *Fault {
 	t.state = halted
 	b := t.b
 	if b.err != nil {
-		return
+		return nil
 	}
-	b.err = &Fault{
+	f := &Fault{
 		Kind:    kind,
 		Kernel:  b.entry.Name,
 		Site:    b.entry.site(in, b.index, b.coordinates(t.index)),
 		Address: address,
 		Detail:  fmt.Sprintf(format, args...),
+	}
+	b.err = f
+	return f
+}
+
+// inGlobal adds to a fault of an access to global memory where that is.
+func (f *Fault) inGlobal(a *allocation, in *instr, address uint64) {
+	if f == nil {
+		return
+	}
+	f.Global = &GlobalAccess{Size: int(in.access.size), Write: in.access.write, Where: describeAddress(a, address)}
+	if a != nil {
+		f.Global.Lo, f.Global.Hi = a.base, a.base+a.size
 	}
 }
 

@@ -69,8 +69,8 @@ type launch struct {
 var errStopped = errors.New("ptxvm: another block failed")
 
 // Launch runs the kernel named entry and waits for it to end. The error is a
-// *Fault if the kernel did something wrong, a *LaunchError if c does not suit
-// it, or wraps the cause of the end of ctx or ErrOutOfMemory. Launches may run
+// *Fault if the kernel did something wrong or ctx has ended, whose cause it then
+// wraps, a *LaunchError if c does not suit it, or wraps ErrOutOfMemory. Launches may run
 // concurrently; those with Checks on one Memory take turns.
 func (m *Module) Launch(ctx context.Context, entry string, c Config) error {
 	e := m.Entry(entry)
@@ -254,7 +254,7 @@ func (l *launch) grant() (int, error) {
 	}
 	select {
 	case <-l.ctx.Done():
-		return 0, fmt.Errorf("launch of %s: %w", l.entry.Name, context.Cause(l.ctx))
+		return 0, context.Cause(l.ctx)
 	default:
 	}
 	if l.config.MaxSteps == 0 {

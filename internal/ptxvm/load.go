@@ -227,7 +227,7 @@ func (t *thread) address(in *instr) uint64 {
 func (t *thread) pointer(in *instr) unsafe.Pointer {
 	address := t.address(in)
 	if address&uint64(in.access.size-1) != 0 {
-		t.fault(Misaligned, in, address, "%s at an address that is not a multiple of it", in.access.describe(in.access.space))
+		t.misaligned(in, address)
 		return nil
 	}
 	if in.access.strong && t.b.checks {
@@ -262,7 +262,7 @@ func (t *thread) globalPointer(in *instr, address uint64) unsafe.Pointer {
 	}
 	slot := address >> slotShift
 	if slot >= uint64(len(b.table)) || b.table[slot] == nil {
-		t.outOfBounds(in, globalSpace, address, describeAddress(nil, address))
+		t.outOfBounds(in, globalSpace, address, describeAddress(nil, address)).inGlobal(nil, in, address)
 		return nil
 	}
 	a := b.table[slot]
@@ -270,10 +270,10 @@ func (t *thread) globalPointer(in *instr, address uint64) unsafe.Pointer {
 	off := address - a.base
 	switch {
 	case a.freed:
-		t.fault(UseAfterFree, in, address, "%s: %s", in.access.describe(globalSpace), describeAddress(a, address))
+		t.fault(UseAfterFree, in, address, "%s: %s%s", in.access.describe(globalSpace), describeAddress(a, address), freedSuffix).inGlobal(a, in, address)
 		return nil
 	case off >= a.size || a.size-off < size:
-		t.outOfBounds(in, globalSpace, address, describeAddress(a, address))
+		t.outOfBounds(in, globalSpace, address, describeAddress(a, address)).inGlobal(a, in, address)
 		return nil
 	case a.readOnly:
 		if in.access.write {
@@ -282,7 +282,7 @@ func (t *thread) globalPointer(in *instr, address uint64) unsafe.Pointer {
 		}
 	case b.checks:
 		if other, ok := t.check(in, a.init, a.race, off, b.launchStart); !ok {
-			t.violation(in, globalSpace, address, other, describeAddress(a, address))
+			t.violation(in, globalSpace, address, other, describeAddress(a, address)).inGlobal(a, in, address)
 			return nil
 		}
 	case in.access.write && !a.untracked.Load():
@@ -354,20 +354,35 @@ func (t *thread) check(in *instr, init initialised, race shadow, off uint64, flo
 }
 
 // violation stops t because of a failed check; where says where in the memory.
-func (t *thread) violation(in *instr, sp space, address uint64, other record, where string) {
+func (t *thread) violation(in *instr, sp space, address uint64, other record, where string) *Fault {
 	detail := in.access.describe(sp) + ": " + where
 	switch {
 	case other == 0 && sp == sharedSpace && t.b.copying(address, in.access.size):
-		t.fault(Uninitialised, in, address, "%s, which an asynchronous copy is still to write", detail)
+		return t.fault(Uninitialised, in, address, "%s, which an asynchronous copy is still to write", detail)
 	case other == 0:
-		t.fault(Uninitialised, in, address, "%s", detail)
+		return t.fault(Uninitialised, in, address, "%s", detail)
 	case sp == sharedSpace:
-		t.raceFault(SharedRace, in, address, other, detail)
+		return t.raceFault(SharedRace, in, address, other, detail)
 	default:
-		t.raceFault(GlobalRace, in, address, other, detail)
+		return t.raceFault(GlobalRace, in, address, other, detail)
 	}
 }
 
-func (t *thread) outOfBounds(in *instr, sp space, address uint64, where string) {
-	t.fault(OutOfBounds, in, address, "%s: %s", in.access.describe(sp), where)
+func (t *thread) outOfBounds(in *instr, sp space, address uint64, where string) *Fault {
+	return t.fault(OutOfBounds, in, address, "%s: %s", in.access.describe(sp), where)
+}
+
+// misaligned stops t because of an access at an address that is not a multiple of its
+// size.
+func (t *thread) misaligned(in *instr, address uint64) {
+	const text = "%s at an address that is not a multiple of it"
+	b := t.b
+	slot := address >> slotShift
+	global := in.access.space == globalSpace || in.access.space == constSpace || in.access.space == genericSpace && address < firstWindow
+	if !global || b.direct || slot >= uint64(len(b.table)) || b.table[slot] == nil {
+		t.fault(Misaligned, in, address, text, in.access.describe(in.access.space))
+		return
+	}
+	a := b.table[slot]
+	t.fault(Misaligned, in, address, text+": %s", in.access.describe(globalSpace), describeAddress(a, address)).inGlobal(a, in, address)
 }

@@ -294,11 +294,18 @@ func (m *Memory) span(op string, address uint64, n int) ([]byte, func(), error) 
 	}
 	a := m.lookup(address)
 	if a == nil || a.freed || address-a.base >= a.size || a.size-(address-a.base) < uint64(n) {
-		return nil, nil, &AddressError{Op: op, Address: address, Size: n, Detail: describeAddress(a, address)}
+		detail := describeAddress(a, address)
+		if a != nil && a.freed {
+			detail += freedSuffix
+		}
+		return nil, nil, &AddressError{Op: op, Address: address, Size: n, Detail: detail}
 	}
 	off := address - a.base
 	return a.bytes[off : off+uint64(n)], func() { a.init.setRange(off, uint64(n)) }, nil
 }
+
+// freedSuffix follows what describeAddress says of memory that is freed.
+const freedSuffix = ", which is freed"
 
 // describeAddress says where address lies in relation to a, the allocation
 // of its slot or nil.
@@ -306,8 +313,6 @@ func describeAddress(a *allocation, address uint64) string {
 	switch {
 	case a == nil:
 		return "no allocation there"
-	case a.freed:
-		return fmt.Sprintf("byte %d of %q (%d bytes), which is freed", int64(address-a.base), a.name, a.size)
 	case address < a.base:
 		return fmt.Sprintf("%d bytes before %q (%d bytes)", a.base-address, a.name, a.size)
 	case address-a.base >= a.size:

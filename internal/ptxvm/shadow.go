@@ -303,8 +303,11 @@ func (c *clock) tick() uint32 {
 }
 
 // raceFault stops the block because of the race of t with the access r.
-func (t *thread) raceFault(kind Kind, in *instr, address uint64, r record, detail string) {
-	t.fault(kind, in, address, "%s", detail)
+func (t *thread) raceFault(kind Kind, in *instr, address uint64, r record, detail string) *Fault {
+	f := t.fault(kind, in, address, "%s", detail)
+	if f == nil {
+		return nil
+	}
 	b := t.b
 	linear := b.owner(r.time())
 	unknown := instr{}
@@ -313,7 +316,6 @@ func (t *thread) raceFault(kind Kind, in *instr, address uint64, r record, detai
 		other = &b.code[pc]
 	}
 	site := b.entry.site(other, b.blockIndex(linear), b.coordinates(r.thread()))
-	if f, ok := b.err.(*Fault); ok {
-		f.Other = &site
-	}
+	f.Other = &site
+	return f
 }

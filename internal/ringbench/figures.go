@@ -19,8 +19,11 @@ type Figure struct {
 	Value float64 `json:"value"`
 	Unit  string  `json:"unit"`
 	Goal  *Goal   `json:"goal,omitempty"`
-	Met   bool    `json:"met"` // or there is no goal
+	Met   *bool   `json:"met,omitempty"` // nil if there is no goal
 }
+
+// Missed reports whether there is a goal that the figure does not keep.
+func (f Figure) Missed() bool { return f.Met != nil && !*f.Met }
 
 // Goal is a bound that a figure should keep.
 type Goal struct {
@@ -88,7 +91,7 @@ func (c *Checker) Run(ctx context.Context, checks []Check) error {
 
 // Add adds a figure with goals for a GPU and for a CPU, which may be nil.
 func (c *Checker) Add(name string, value float64, unit string, goals [2]*Goal) {
-	f := Figure{Name: name, Value: value, Unit: unit, Met: true}
+	f := Figure{Name: name, Value: value, Unit: unit}
 	switch c.Device.Backend() {
 	case gpu.CUDA:
 		f.Goal = goals[0]
@@ -96,7 +99,8 @@ func (c *Checker) Add(name string, value float64, unit string, goals [2]*Goal) {
 		f.Goal = goals[1]
 	}
 	if g := f.Goal; g != nil {
-		f.Met = g.AtMost && value <= g.Bound || !g.AtMost && value >= g.Bound
+		met := g.AtMost && value <= g.Bound || !g.AtMost && value >= g.Bound
+		f.Met = &met
 	}
 	c.Figures = append(c.Figures, f)
 	if c.Show != nil {
@@ -272,5 +276,5 @@ func checkClose(ctx context.Context, c *Checker) error {
 
 // Met reports whether no goal was missed.
 func (c *Checker) Met() bool {
-	return !slices.ContainsFunc(c.Figures, func(f Figure) bool { return !f.Met })
+	return !slices.ContainsFunc(c.Figures, Figure.Missed)
 }

@@ -62,7 +62,7 @@ func disturbances(ctx context.Context, dev *gpu.Device, buffers, kernels int) []
 			return errors.Join(err, h.Close())
 		}},
 		{"a new kernel", kernels, nil, func() error {
-			k, err := dev.Compile(fmt.Sprintf(`package main
+			k, err := dev.Compile(ctx, fmt.Sprintf(`package main
 
 import "quern.dev/kernel"
 

@@ -1,6 +1,7 @@
 package ringbench
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -66,7 +67,8 @@ func TestAReplyToAnotherMessageIsFound(t *testing.T) {
 
 func TestVerdictsNameTheGoalsThatWereMissed(t *testing.T) {
 	goal := &Goal{Bound: 1, AtMost: true}
-	met, missed, free := Figure{Name: "fast", Goal: goal, Met: true}, Figure{Name: "slow", Goal: goal}, Figure{Name: "free", Met: true}
+	yes, no := true, false
+	met, missed, free := Figure{Name: "fast", Goal: goal, Met: &yes}, Figure{Name: "slow", Goal: goal, Met: &no}, Figure{Name: "free"}
 	for _, c := range []struct {
 		name    string
 		figures []Figure
@@ -101,5 +103,12 @@ func TestGoalsAreOfTheDevice(t *testing.T) {
 	}
 	if c.Met() {
 		t.Error("a goal that was missed is not reported")
+	}
+	text, err := json.Marshal(c.Figures)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := string(text); !strings.Contains(s, `"name":"free","value":2,"unit":"µs"}`) || strings.Count(s, `"met":true`) != 1 || strings.Count(s, `"met":false`) != 1 {
+		t.Errorf("as JSON: %s", s)
 	}
 }

@@ -79,7 +79,7 @@ func (t *Text) Verdict(p Place, figures []Figure) {
 		if f.Goal != nil {
 			goals++
 		}
-		if !f.Met {
+		if f.Missed() {
 			missed = append(missed, f.Name)
 		}
 	}
@@ -100,7 +100,7 @@ func (t *Text) Figure(f Figure) {
 	fmt.Fprintf(t.W, "  %-52s %10.4g %-8s", f.Name, f.Value, f.Unit)
 	if f.Goal != nil {
 		verdict := "ok"
-		if !f.Met {
+		if f.Missed() {
 			verdict = "MISSED"
 		}
 		fmt.Fprintf(t.W, " (%s: %s)", f.Goal, verdict)

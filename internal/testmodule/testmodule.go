@@ -10,10 +10,14 @@
 // The module is named Path. It sees this repository as quern.dev, through a
 // replace directive, and needs no network: everything that the repository
 // itself needs must be in the module cache.
+//
+// Test binaries also run on machines that have no source, or no Go. Tests that need it
+// say so with NeedSource and NeedGo, or by asking for Root or New, and are skipped there.
 package testmodule
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"runtime"
@@ -35,7 +39,7 @@ func New(t testing.TB, archive string) string {
 	t.Setenv("GOPROXY", "off")
 	t.Setenv("GOWORK", "off")
 
-	root := Root()
+	root := Root(t)
 	mod, err := os.ReadFile(filepath.Join(root, "go.mod"))
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +84,35 @@ func write(t testing.TB, name, text string) {
 	}
 }
 
-// Root is the directory of this repository.
-func Root() string {
+// Root is the directory of this repository. If that is not where the test was built,
+// or there is no Go, the test is skipped.
+func Root(t testing.TB) string {
+	t.Helper()
 	_, file, _, _ := runtime.Caller(0)
-	return filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
+	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
+		t.Skipf("needs the source of the repository, of which %s has none", root)
+	}
+	NeedGo(t)
+	return root
+}
+
+// NeedGo skips the test if there is no Go installation: the go command, or the source of
+// the standard library.
+func NeedGo(t testing.TB) {
+	t.Helper()
+	if _, err := exec.LookPath("go"); err != nil {
+		t.Skip("needs Go: there is no go command")
+	}
+}
+
+// NeedSource skips the test if it does not run in the directory of its package, which
+// has the files that the test reads.
+func NeedSource(t testing.TB) {
+	t.Helper()
+	_, file, _, _ := runtime.Caller(1)
+	name := filepath.Base(file)
+	if _, err := os.Stat(name); err != nil {
+		t.Skipf("needs the source of its package: %s is not in the working directory", name)
+	}
 }

@@ -1,9 +1,6 @@
 package host
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // Call runs one block of a kernel in the calling goroutine, again and again with
 // the same arguments: for kernels that take less time than the start of a launch
@@ -20,7 +17,6 @@ func NewCall(f Func, l *Launch) *Call {
 	own.grid.X, own.grid.Y, own.grid.Z = 1, 1, 1
 	own.blocks, own.chunk, own.workers = 1, 1, 1
 	own.dynamic, own.output = l.DynamicShared, l.Output
-	own.ctx = context.Background()
 	return c
 }
 
@@ -30,17 +26,15 @@ var callRuns = sync.Pool{New: func() any { return new(Run) }}
 // Run runs the block. It returns nil on success.
 func (c *Call) Run() *Failure {
 	l := &c.launch
-	if l.failure.Load() != nil {
-		l.failure.Store(nil)
-	}
-	l.ticket.Store(0)
+	l.reset()
 	r := callRuns.Get().(*Run)
 	r.loads, r.called = 0, true
 	r.work(l)
 	callRuns.Put(r)
-	return l.failure.Load()
+	return l.result()
 }
 
-// Cancel ends a run at the next ordered load of memory, if there is one. Run then
-// returns a Failure with that cause. It may be called from any goroutine.
-func (c *Call) Cancel(cause error) { c.launch.fail(&Failure{Canceled: cause}) }
+// Cancel ends a run at the next iteration of a loop that may go on for long, or
+// ordered load of memory. Run then returns a Failure with that cause. It may be
+// called from any goroutine.
+func (c *Call) Cancel(cause error) { c.launch.giveUp(cause) }

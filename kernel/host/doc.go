@@ -29,8 +29,8 @@
 //
 // A panic in a Func, from Go's own checks or from [Fail], ends the launch: the
 // other workers stop after the block that they are in, and Execute returns a
-// [Failure] that says where it was. So does a context that is cancelled; a
-// block that is running is not interrupted.
+// [Failure] that says where it was. So does an [Interrupt]: loops that may go on
+// for long ask [Run.Halted] in each iteration.
 //
 // The package does not check launches: sizes and types of the arguments are the
 // driver's business.

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"runtime"
 	"slices"
 	"sync"
@@ -17,6 +16,9 @@ type Launch struct {
 	Args          *Args
 	Workers       int     // at most; 0 is GOMAXPROCS
 	Output        *Output // where kernels print; nil: to standard output
+
+	// Interrupt gives the launch up, or is nil.
+	Interrupt *Interrupt
 
 	// Cooperative: all blocks run at the same time, so that they can wait for each
 	// other in SyncGrid.
@@ -41,20 +43,19 @@ const (
 // Execute runs f for every block of the grid and waits until all are done. It
 // returns nil on success. It may be called from several goroutines at once; l
 // and its arguments must not change meanwhile.
-func Execute(ctx context.Context, f Func, l *Launch) *Failure {
+func Execute(f Func, l *Launch) *Failure {
 	blocks := l.Grid.Count()
 	if blocks <= 0 || l.Block.Count() <= 0 {
 		return nil
 	}
 	if l.Cooperative || l.Cluster.X > 0 {
-		return executeTogether(ctx, f, l, blocks)
+		return executeTogether(f, l, blocks)
 	}
 	r := workers.borrow()
 	own := &r.own
 	own.kernel, own.args = f, l.Args
 	own.grid, own.block = filled(l.Grid), filled(l.Block)
 	own.blocks, own.dynamic = blocks, l.DynamicShared
-	own.ctx, own.done = ctx, ctx.Done()
 	own.output = l.Output
 	own.workers = l.Workers
 	if own.workers <= 0 {
@@ -62,8 +63,8 @@ func Execute(ctx context.Context, f Func, l *Launch) *Failure {
 	}
 	own.workers = min(own.workers, blocks)
 	own.chunk = max(1, blocks/(own.workers*chunksPerWorker))
-	own.failure.Store(nil)
-	own.ticket.Store(0)
+	own.reset()
+	l.Interrupt.begin(own)
 
 	r.canRecruit = own.workers > 1
 	if r.canRecruit {
@@ -75,6 +76,7 @@ func Execute(ctx context.Context, f Func, l *Launch) *Failure {
 		}
 	}
 	r.work(own)
+	l.Interrupt.end(own)
 	return workers.giveBack(r)
 }
 
@@ -125,9 +127,9 @@ func (p *pool) giveBack(r *Run) *Failure {
 	for l.helpers > 0 {
 		p.quiet.Wait()
 	}
-	l.kernel, l.args, l.ctx, l.done, l.output = nil, nil, nil, nil, nil
+	l.kernel, l.args, l.output = nil, nil, nil
 	p.idle = append(p.idle, r)
-	return l.failure.Load()
+	return l.result()
 }
 
 // keep takes back the Runs of a launch that has ended; more than there are cores

@@ -14,6 +14,7 @@ type Failure struct {
 	Block, Thread kernel.Dim3 // who failed
 	File          string      // where, in the kernel's own source if known
 	Line          int
+	Package       string // import path of the function there; "main" in a program's own
 
 	// Index and Length are the index or bound that was out of range, and the
 	// length or capacity that it was checked against.
@@ -24,8 +25,8 @@ type Failure struct {
 	// divide by zero", the text of a panic, and so on.
 	Reason string
 
-	// Canceled is set instead of all others if the context ended before every
-	// block had run: its cause.
+	// Canceled is the cause if the launch was given up before every block had run.
+	// File is empty then if no thread was in a loop.
 	Canceled error
 }
 
@@ -38,7 +39,13 @@ func Fail(r *Run, reason string) {
 // called from the function that recovers.
 func newFailure(r *Run, v any) *Failure {
 	f := &Failure{Block: r.BlockIdx, Thread: r.ThreadIdx}
-	f.File, f.Line = panicSite()
+	if e, ok := v.(*kernel.ThreadError); ok { // of a thread that Plain has run
+		f.Block, f.Thread, f.File, f.Line, f.Package, v = e.Block, e.Thread, e.File, e.Line, packageOf(e.Function), e.Value
+	} else {
+		var function string
+		f.File, f.Line, function = panicSite()
+		f.Package = packageOf(function)
+	}
 	switch v := v.(type) {
 	case runtime.Error:
 		f.describe(v.Error())
@@ -118,19 +125,27 @@ func integers(text string) []int64 {
 
 // panicSite returns the place of the kernel's statement that panicked. It is
 // called by newFailure.
-func panicSite() (file string, line int) {
+func panicSite() (file string, line int, function string) {
 	var pcs [32]uintptr
 	// Callers, panicSite, newFailure, and the function that recovers.
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(4, pcs[:])])
 	for {
 		f, more := frames.Next()
 		if !supports(f.Function) {
-			return f.File, f.Line
+			return f.File, f.Line, f.Function
 		}
 		if !more {
-			return "", 0
+			return "", 0, ""
 		}
 	}
+}
+
+// packageOf returns the import path in the name of a function, as the run-time
+// system of Go has it: "example.com/a%2eb/filters.(*Filter).Apply".
+func packageOf(function string) string {
+	last := strings.LastIndexByte(function, '/') + 1
+	name, _, _ := strings.Cut(function[last:], ".")
+	return function[:last] + strings.ReplaceAll(name, "%2e", ".")
 }
 
 // supports reports whether a function is one that kernels stand on rather than

@@ -21,3 +21,16 @@ func generated(r *host.Run) {
 		x[r.BlockIdx.X] = 1
 	}
 }
+
+// spin goes on until it is halted.
+func spin(r *host.Run, begun func()) {
+	for r.Next() {
+		begun()
+//line spin.go:7
+		for {
+			if r.Halted() {
+				r.Halt()
+			}
+		}
+	}
+}

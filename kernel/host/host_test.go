@@ -1,13 +1,13 @@
 package host_test
 
 import (
-	"context"
 	"errors"
 	"path/filepath"
 	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"quern.dev/kernel"
@@ -52,7 +52,7 @@ func TestExecuteRunsEveryBlockOnce(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			var mu sync.Mutex
 			seen := map[kernel.Dim3]int{}
-			failure := host.Execute(t.Context(), func(r *host.Run) {
+			failure := host.Execute(func(r *host.Run) {
 				for r.Next() {
 					mu.Lock()
 					seen[r.BlockIdx]++
@@ -90,7 +90,7 @@ func TestArguments(t *testing.T) {
 		args.SetSlice(3, nil, 0)
 		args.SetValue(0, unsafe.Pointer(&p), unsafe.Sizeof(p))
 		args.SetValue(1, unsafe.Pointer(&b), unsafe.Sizeof(b))
-		failure := host.Execute(t.Context(), func(r *host.Run) {
+		failure := host.Execute(func(r *host.Run) {
 			if got := host.Value[point](r, 0); got != p {
 				t.Errorf("the struct is %v, want %v", got, p)
 			}
@@ -117,7 +117,7 @@ func TestArguments(t *testing.T) {
 		{"a value read as a slice", func(r *host.Run) { host.Slice[int32](r, 0) }},
 		{"an argument that was not set", func(r *host.Run) { host.Slice[int32](r, 9) }},
 	} {
-		if failure := host.Execute(t.Context(), c.read, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}, Args: args}); failure == nil {
+		if failure := host.Execute(c.read, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}, Args: args}); failure == nil {
 			t.Errorf("%s was accepted", c.name)
 		}
 	}
@@ -125,7 +125,7 @@ func TestArguments(t *testing.T) {
 
 func TestRunGivesTheThread(t *testing.T) {
 	grid, block := kernel.Dim3{X: 2, Y: 1, Z: 1}, kernel.Dim3{X: 4, Y: 1, Z: 1}
-	failure := host.Execute(t.Context(), func(r *host.Run) {
+	failure := host.Execute(func(r *host.Run) {
 		for r.Next() {
 			r.ThreadIdx.X = 3
 			want := kernel.Thread{ThreadIdx: kernel.Dim3{X: 3}, BlockIdx: r.BlockIdx, BlockDim: block, GridDim: grid}
@@ -142,7 +142,7 @@ func TestRunGivesTheThread(t *testing.T) {
 func TestWorkerMemory(t *testing.T) {
 	const dynamic = 100
 	var workers atomic.Int32
-	failure := host.Execute(t.Context(), func(r *host.Run) {
+	failure := host.Execute(func(r *host.Run) {
 		workers.Add(1)
 		tile := host.Shared[[16]float32](r, 0)
 		count := host.Shared[int64](r, 1)
@@ -216,7 +216,7 @@ func TestFailures(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, workers := range []int{1, 4} {
-				got := host.Execute(t.Context(), func(r *host.Run) {
+				got := host.Execute(func(r *host.Run) {
 					for r.Next() {
 						if r.BlockIdx.X == 700 {
 							r.ThreadIdx = kernel.Dim3{X: 1, Y: 2}
@@ -232,7 +232,7 @@ func TestFailures(t *testing.T) {
 				}
 				want := c.want
 				want.Block, want.Thread = kernel.Dim3{X: 700}, kernel.Dim3{X: 1, Y: 2}
-				want.File, want.Line = got.File, got.Line
+				want.File, want.Line, want.Package = got.File, got.Line, "quern.dev/kernel/host_test"
 				if *got != want {
 					t.Errorf("got  %+v\nwant %+v", *got, want)
 				}
@@ -242,7 +242,7 @@ func TestFailures(t *testing.T) {
 }
 
 func TestFailureIsLocatedByLineDirectives(t *testing.T) {
-	got := host.Execute(t.Context(), generated, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}})
+	got := host.Execute(generated, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}})
 	if got == nil || filepath.Base(got.File) != "filters.go" || got.Line != 41 {
 		t.Errorf("got %+v, want filters.go:41", got)
 	}
@@ -251,7 +251,7 @@ func TestFailureIsLocatedByLineDirectives(t *testing.T) {
 func TestFailureStopsTheOtherBlocks(t *testing.T) {
 	const blocks = 100000
 	var ran atomic.Int64
-	failure := host.Execute(t.Context(), func(r *host.Run) {
+	failure := host.Execute(func(r *host.Run) {
 		for r.Next() {
 			if ran.Add(1) == 10 {
 				panic("ten")
@@ -266,7 +266,7 @@ func TestFailureStopsTheOtherBlocks(t *testing.T) {
 	}
 	// The workers serve the next launch.
 	x := []float32{1, 2, 3}
-	if f := host.Execute(t.Context(), scale, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 4}, Args: scaleArgs(2, x)}); f != nil || x[2] != 6 {
+	if f := host.Execute(scale, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 4}, Args: scaleArgs(2, x)}); f != nil || x[2] != 6 {
 		t.Errorf("after a failure: %+v, %v", f, x)
 	}
 }
@@ -274,40 +274,77 @@ func TestFailureStopsTheOtherBlocks(t *testing.T) {
 func TestCancellation(t *testing.T) {
 	cause := errors.New("the user left")
 	t.Run("before the launch nothing runs", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		cancel(cause)
-		got := host.Execute(ctx, func(r *host.Run) {
+		var i host.Interrupt
+		i.GiveUp(cause)
+		got := host.Execute(func(r *host.Run) {
 			for r.Next() {
 				t.Error("a block ran")
 			}
-		}, &host.Launch{Grid: kernel.Dim3{X: 3}, Block: kernel.Dim3{X: 1}})
+		}, &host.Launch{Grid: kernel.Dim3{X: 3}, Block: kernel.Dim3{X: 1}, Interrupt: &i})
 		if got == nil || got.Canceled != cause {
 			t.Errorf("got %+v", got)
 		}
 	})
 	t.Run("during the launch the rest is left out", func(t *testing.T) {
 		const blocks = 100000
-		ctx, cancel := context.WithCancelCause(t.Context())
+		var i host.Interrupt
 		var ran atomic.Int64
-		got := host.Execute(ctx, func(r *host.Run) {
+		got := host.Execute(func(r *host.Run) {
 			for r.Next() {
 				if ran.Add(1) == 10 {
-					cancel(cause)
+					i.GiveUp(cause)
 				}
 			}
-		}, &host.Launch{Grid: kernel.Dim3{X: blocks}, Block: kernel.Dim3{X: 64}})
+		}, &host.Launch{Grid: kernel.Dim3{X: blocks}, Block: kernel.Dim3{X: 64}, Interrupt: &i})
 		if got == nil || got.Canceled != cause || ran.Load() == blocks {
 			t.Errorf("got %+v after %d blocks", got, ran.Load())
 		}
 	})
 	t.Run("in the last block it comes too late", func(t *testing.T) {
-		ctx, cancel := context.WithCancelCause(t.Context())
-		got := host.Execute(ctx, func(r *host.Run) {
+		var i host.Interrupt
+		got := host.Execute(func(r *host.Run) {
 			for r.Next() {
-				cancel(cause)
+				i.GiveUp(cause)
 			}
-		}, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}})
+		}, &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}, Interrupt: &i})
 		if got != nil {
+			t.Errorf("got %+v", got)
+		}
+	})
+	t.Run("a loop tells where it was", func(t *testing.T) {
+		var i host.Interrupt
+		for _, workers := range []int{1, 2} {
+			got := host.Execute(func(r *host.Run) { spin(r, func() { go i.GiveUp(cause) }) },
+				&host.Launch{Grid: kernel.Dim3{X: 4}, Block: kernel.Dim3{X: 1}, Workers: workers, Interrupt: &i})
+			if got == nil || got.Canceled != cause || workers == 1 && (filepath.Base(got.File) != "spin.go" || got.Line != 9) {
+				t.Errorf("%d workers: got %+v", workers, got)
+			}
+		}
+	})
+	t.Run("a launch that takes too long", func(t *testing.T) {
+		var i host.Interrupt
+		i.Limit(5*time.Millisecond, cause)
+		one := &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}, Interrupt: &i}
+		for range 3 {
+			if got := host.Execute(func(r *host.Run) { spin(r, func() {}) }, one); got == nil || got.Canceled != cause || got.Line != 9 {
+				t.Fatalf("got %+v", got)
+			}
+			if got := host.Execute(func(r *host.Run) {}, one); got != nil {
+				t.Fatalf("a short launch after it: %+v", got)
+			}
+		}
+	})
+	t.Run("blocks that wait for each other", func(t *testing.T) {
+		var i host.Interrupt
+		got := host.Execute(func(r *host.Run) {
+			for r.Next() {
+				if r.BlockIdx.X == 0 {
+					i.GiveUp(cause)
+				}
+				r.SyncGrid()
+			}
+		}, &host.Launch{Grid: kernel.Dim3{X: 3}, Block: kernel.Dim3{X: 1}, Cooperative: true, Interrupt: &i})
+		if got == nil || got.Canceled != cause {
 			t.Errorf("got %+v", got)
 		}
 	})
@@ -326,7 +363,7 @@ func TestWorkersJoinALaunch(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var arrived atomic.Int32
-			failure := host.Execute(t.Context(), func(r *host.Run) {
+			failure := host.Execute(func(r *host.Run) {
 				for r.Next() {
 					if c.blocks == 3 && r.BlockIdx.X == 0 {
 						spinFor20Microseconds()
@@ -354,7 +391,7 @@ func TestConcurrentLaunches(t *testing.T) {
 			}
 			l := &host.Launch{Grid: kernel.Dim3{X: (len(x) + 255) / 256}, Block: kernel.Dim3{X: 256}, Args: scaleArgs(2, x), Workers: 4}
 			for range 10 {
-				if f := host.Execute(t.Context(), scale, l); f != nil {
+				if f := host.Execute(scale, l); f != nil {
 					t.Errorf("failed: %+v", f)
 				}
 			}
@@ -371,18 +408,20 @@ func TestConcurrentLaunches(t *testing.T) {
 
 func TestLaunchesDoNotAllocate(t *testing.T) {
 	x := make([]float32, 1<<16)
-	args, ctx := new(host.Args), t.Context()
+	args := new(host.Args)
 	for _, c := range []struct {
 		name string
 		n    int
 	}{{"small", 100}, {"large", len(x)}} {
-		l := &host.Launch{Grid: kernel.Dim3{X: (c.n + 255) / 256}, Block: kernel.Dim3{X: 256}, Args: args, Workers: 2}
+		var i host.Interrupt
+		i.Limit(time.Minute, errors.New("too long"))
+		l := &host.Launch{Interrupt: &i, Grid: kernel.Dim3{X: (c.n + 255) / 256}, Block: kernel.Dim3{X: 256}, Args: args, Workers: 2}
 		if n := testing.AllocsPerRun(50, func() {
 			a := float32(1)
 			args.Reset()
 			args.SetValue(0, unsafe.Pointer(&a), unsafe.Sizeof(a))
 			args.SetSlice(1, unsafe.Pointer(&x[0]), c.n)
-			if f := host.Execute(ctx, scale, l); f != nil {
+			if f := host.Execute(scale, l); f != nil {
 				t.Errorf("failed: %+v", f)
 			}
 		}); n != 0 {
@@ -402,7 +441,7 @@ func BenchmarkExecute(b *testing.B) {
 			b.ReportAllocs()
 			b.SetBytes(int64(c.n) * 8)
 			for b.Loop() {
-				host.Execute(b.Context(), scale, l)
+				host.Execute(scale, l)
 			}
 		})
 	}
@@ -410,7 +449,7 @@ func BenchmarkExecute(b *testing.B) {
 		l := &host.Launch{Grid: kernel.Dim3{X: 1}, Block: kernel.Dim3{X: 1}}
 		b.ReportAllocs()
 		for b.Loop() {
-			host.Execute(context.Background(), func(r *host.Run) {
+			host.Execute(func(r *host.Run) {
 				for r.Next() {
 				}
 			}, l)

@@ -35,21 +35,10 @@ func Load64(r *Run, p *uint64) uint64 {
 
 // look ends the thread if the launch has failed or was cancelled.
 func (r *Run) look() {
-	l := r.launch
-	if l.done != nil {
-		select {
-		case <-l.done:
-			l.cancel()
-		default:
-		}
-	}
-	if l.failure.Load() != nil {
-		panic(abandoned{})
+	if r.Halted() {
+		r.Halt()
 	}
 	if !r.called || r.loads%loadsPerYield == 0 {
 		runtime.Gosched()
 	}
 }
-
-// abandoned is the panic that ends a worker of a launch that has failed.
-type abandoned struct{}

@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"sync/atomic"
 	"time"
 
@@ -36,6 +35,8 @@ type Run struct {
 
 	member *member // of a cluster whose blocks run at the same time; else nil
 
+	plain *kernel.Blocks // for Plain, kept for the next launch
+
 	own launch // the launch that this worker's goroutine started
 }
 
@@ -48,8 +49,6 @@ type launch struct {
 	chunk       int // blocks that a worker draws at once
 	dynamic     int // bytes
 	workers     int // at most, the caller included
-	ctx         context.Context
-	done        <-chan struct{} // of ctx
 	output      *Output
 	together    *together // nil unless blocks wait for each other
 
@@ -58,6 +57,12 @@ type launch struct {
 	helpers int
 
 	failure atomic.Pointer[Failure]
+
+	// halted tells whoever runs the kernel to leave: the launch has failed, or was
+	// given up for cause. skipped then has the place of a block that was not run.
+	halted  atomic.Bool
+	cause   atomic.Pointer[error]
+	skipped atomic.Pointer[Failure]
 
 	// ticket is the first block that has not been drawn. All workers write it;
 	// the padding keeps what they only read out of its cache line.
@@ -69,17 +74,43 @@ type launch struct {
 // fail ends the launch. The first failure is the one that is reported.
 func (l *launch) fail(f *Failure) {
 	l.failure.CompareAndSwap(nil, f)
+	l.halt()
+}
+
+// giveUp ends the launch. Its failure tells where a thread was then.
+func (l *launch) giveUp(cause error) {
+	l.cause.CompareAndSwap(nil, &cause)
+	l.halt()
+}
+
+func (l *launch) halt() {
+	l.halted.Store(true)
 	if l.together != nil {
 		l.together.end()
 	}
 }
 
-// cancel ends the launch because its context has ended.
-func (l *launch) cancel() { l.fail(&Failure{Canceled: context.Cause(l.ctx)}) }
+// reset makes the launch ready to run.
+func (l *launch) reset() {
+	l.failure.Store(nil)
+	l.halted.Store(false)
+	l.cause.Store(nil)
+	l.skipped.Store(nil)
+	l.ticket.Store(0)
+}
+
+// result is how the launch has ended. A launch that was given up when all of its
+// blocks had run has succeeded.
+func (l *launch) result() *Failure {
+	if f := l.failure.Load(); f != nil {
+		return f
+	}
+	return l.skipped.Load()
+}
 
 // finished reports whether there is nothing left to draw.
 func (l *launch) finished() bool {
-	return l.ticket.Load() >= int64(l.blocks) || l.failure.Load() != nil
+	return l.ticket.Load() >= int64(l.blocks) || l.halted.Load()
 }
 
 // Next advances to the next block. It returns false when none are left, or the
@@ -95,21 +126,41 @@ func (r *Run) Next() bool {
 	case !r.draw():
 		return false
 	}
-	if l.failure.Load() != nil {
+	if l.halted.Load() {
+		r.skip()
 		return false
-	}
-	if l.done != nil {
-		select {
-		case <-l.done:
-			l.cancel()
-			return false
-		default:
-		}
 	}
 	r.next++
 	r.ThreadIdx = kernel.Dim3{}
 	return true
 }
+
+// skip notes that the block which is next is not run because the launch was given
+// up.
+func (r *Run) skip() {
+	if cause := r.launch.cause.Load(); cause != nil {
+		r.launch.skipped.CompareAndSwap(nil, &Failure{Canceled: *cause, Block: r.BlockIdx})
+	}
+}
+
+// Halted reports whether the launch has failed or was given up. Compiled kernels
+// ask in each iteration of loops that may go on for long, and then call Halt.
+func (r *Run) Halted() bool { return r.launch.halted.Load() }
+
+// Halt ends the running thread, and with it the worker's part of a launch that has
+// failed or was given up.
+func (r *Run) Halt() {
+	if cause := r.launch.cause.Load(); cause != nil {
+		panic(givenUp{*cause})
+	}
+	panic(abandoned{})
+}
+
+// abandoned is the panic that ends a worker of a launch that has failed.
+type abandoned struct{}
+
+// givenUp is the panic that ends a worker of a launch that was given up.
+type givenUp struct{ cause error }
 
 // Thread returns the running thread, for calls of functions that take one.
 func (r *Run) Thread() kernel.Thread {
@@ -168,6 +219,10 @@ func (r *Run) work(l *launch) {
 func (r *Run) leave() {
 	switch v := recover().(type) {
 	case nil, abandoned:
+	case givenUp:
+		f := newFailure(r, v.cause)
+		f.Canceled = v.cause
+		r.launch.fail(f)
 	default:
 		r.launch.fail(newFailure(r, v))
 	}

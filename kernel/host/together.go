@@ -1,7 +1,6 @@
 package host
 
 import (
-	"context"
 	"runtime"
 	"sync"
 	"unsafe"
@@ -25,6 +24,10 @@ type team struct {
 	number  int
 	meeting *meeting
 	members []*Run // by rank
+
+	mu     sync.Mutex
+	plain  []*kernel.Blocks // what runs the members' blocks, if they are run by Plain
+	joined int              // how many of these there are
 }
 
 // member is a Run's place in a team.
@@ -34,13 +37,13 @@ type member struct {
 	next int // cluster to run
 }
 
-func executeTogether(ctx context.Context, f Func, l *Launch, blocks int) *Failure {
+func executeTogether(f Func, l *Launch, blocks int) *Failure {
 	c := filled(l.Cluster)
 	c.X = max(c.X, 1)
 	t := &together{cluster: c, clusters: blocks / c.Count()}
 	own := &launch{
 		kernel: f, args: l.Args, grid: filled(l.Grid), block: filled(l.Block), output: l.Output,
-		blocks: blocks, dynamic: l.DynamicShared, ctx: ctx, done: ctx.Done(), together: t,
+		blocks: blocks, dynamic: l.DynamicShared, together: t,
 	}
 	t.across = kernel.Dim3{X: own.grid.X / c.X, Y: own.grid.Y / c.Y}
 	teams := t.clusters
@@ -58,7 +61,8 @@ func executeTogether(ctx context.Context, f Func, l *Launch, blocks int) *Failur
 		}
 		t.teams = append(t.teams, team)
 	}
-	defer context.AfterFunc(ctx, own.cancel)()
+	l.Interrupt.begin(own)
+	defer l.Interrupt.end(own)
 	var group sync.WaitGroup
 	for _, team := range t.teams {
 		for _, r := range team.members {
@@ -72,7 +76,7 @@ func executeTogether(ctx context.Context, f Func, l *Launch, blocks int) *Failur
 		}
 		workers.keep(team.members)
 	}
-	return own.failure.Load()
+	return own.result()
 }
 
 // end ends all waits, because the launch has failed.
@@ -100,6 +104,7 @@ func (r *Run) nextTogether() bool {
 		return false
 	}
 	if !m.meeting.wait(true) {
+		r.skip()
 		return false
 	}
 	c, i := m.cluster, m.rank
@@ -128,8 +133,8 @@ func (r *Run) SyncCluster() {
 
 // stop ends a block that waits in vain.
 func (m *member) stop(r *Run, at *meeting, name string) {
-	if r.launch.failure.Load() != nil {
-		panic(abandoned{})
+	if r.Halted() {
+		r.Halt()
 	}
 	panic("waits in " + name + ", but another block has ended")
 }

@@ -45,18 +45,11 @@ var places = []string{
 func Open(path string) (*Compiler, error) {
 	candidates := []string{path}
 	if path == "" {
-		candidates = []string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}
-		for _, pattern := range places {
-			found, err := filepath.Glob(os.ExpandEnv(pattern))
-			if err != nil {
-				return nil, err
-			}
-			for _, f := range found {
-				if !strings.Contains(f, ".alt.") {
-					candidates = append(candidates, f)
-				}
-			}
+		found, err := find()
+		if err != nil {
+			return nil, err
 		}
+		candidates = append([]string{"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"}, found...)
 	}
 	var errs []error
 	for _, c := range candidates {
@@ -69,11 +62,31 @@ func Open(path string) (*Compiler, error) {
 	return nil, fmt.Errorf("NVRTC was not found: %w", errors.Join(errs...))
 }
 
+// find returns the paths of the libraries in the known places.
+func find() ([]string, error) {
+	var all []string
+	for _, pattern := range places {
+		found, err := filepath.Glob(os.ExpandEnv(pattern))
+		if err != nil {
+			return nil, err
+		}
+		for _, f := range found {
+			if !strings.Contains(f, ".alt.") {
+				all = append(all, f)
+			}
+		}
+	}
+	return all, nil
+}
+
 func open(path string) (*Compiler, error) {
 	runtime.LockOSThread() // the C library keeps errors by thread
 	defer runtime.UnlockOSThread()
 	lib, err := purego.Dlopen(path, purego.RTLD_NOW|purego.RTLD_LOCAL)
 	if err != nil {
+		return nil, err
+	}
+	if err := openBuiltins(path); err != nil {
 		return nil, err
 	}
 	c := &Compiler{path: path, functions: map[string]uintptr{}}
@@ -83,6 +96,32 @@ func open(path string) (*Compiler, error) {
 		}
 	}
 	return c, nil
+}
+
+// openBuiltins opens the library of built-in functions that lies beside NVRTC. NVRTC
+// opens it by name when it first compiles, and finds it only where the system looks for
+// libraries, which the directories of pip are not; what is open already it finds.
+func openBuiltins(path string) error {
+	if !strings.Contains(path, "/") {
+		return nil // the system has found NVRTC, and finds what lies beside it
+	}
+	path, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return err
+	}
+	found, err := filepath.Glob(filepath.Join(filepath.Dir(path), "libnvrtc-builtins.so*"))
+	if err != nil {
+		return err
+	}
+	for _, f := range found {
+		if strings.Contains(f, ".alt.") {
+			continue
+		}
+		if _, err := purego.Dlopen(f, purego.RTLD_NOW|purego.RTLD_LOCAL); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (c *Compiler) call(name string, args ...uintptr) error {

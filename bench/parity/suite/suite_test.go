@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
 
 // Every kernel agrees with the hand-written version on every device, with and
@@ -17,7 +17,7 @@ func TestKernelsAgreeWithHandWrittenGo(t *testing.T) {
 				t.Fatalf("the case is called %s", c.Name)
 			}
 			c.ByHand()
-			devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+			gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 				b, err := c.Bind(d.DefaultStream())
 				if err != nil {
 					t.Fatal(err)

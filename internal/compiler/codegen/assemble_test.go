@@ -33,7 +33,7 @@ func modules(t *testing.T) []module {
 			}
 		}
 	}
-	root := testmodule.Root()
+	root := testmodule.Root(t)
 	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
 		switch {
 		case err != nil:

@@ -13,6 +13,7 @@ import (
 
 	"quern.dev/internal/compiler"
 	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -54,7 +55,7 @@ func sources(t testing.TB) []source {
 		}
 		s := source{name: strings.TrimSuffix(filepath.Base(file), ".go"), lines: strings.Split(string(text), "\n")}
 		for _, k := range prog.Kernels {
-			compiled, err := compiler.Compile(k)
+			compiled, err := compiler.Compile(t.Context(), k)
 			if err != nil {
 				t.Fatalf("%s: %v", k.Name, err)
 			}
@@ -93,6 +94,7 @@ func expectations(comment string) []expectation {
 }
 
 func TestInstructions(t *testing.T) {
+	testmodule.NeedSource(t)
 	for _, s := range sources(t) {
 		t.Run(s.name, func(t *testing.T) {
 			for _, k := range s.kernels {

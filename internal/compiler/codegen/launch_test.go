@@ -1,10 +1,15 @@
 package codegen
 
-import "testing"
+import (
+	"testing"
+
+	"quern.dev/internal/testmodule"
+)
 
 // Launches of ordinary size run a variant in 32 bits, and without checks where
 // the buffers are as large as the sizes say.
 func TestLaunchesRunTheVariant(t *testing.T) {
+	testmodule.NeedSource(t)
 	kernels := map[string]*kernelSource{}
 	for _, s := range sources(t) {
 		for i := range s.kernels {

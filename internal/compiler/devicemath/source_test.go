@@ -10,6 +10,8 @@ import (
 	"os"
 	"slices"
 	"testing"
+
+	"quern.dev/internal/testmodule"
 )
 
 // source parses the embedded files.
@@ -69,6 +71,7 @@ func TestSourceIsComplete(t *testing.T) {
 // TestTheTablesNameFunctions checks both sides: what the tables name exists
 // here, and with the same number of arguments in package kernel.
 func TestTheTablesNameFunctions(t *testing.T) {
+	testmodule.NeedSource(t)
 	const kernelMath = "../../../kernel/math.go"
 	k, err := parser.ParseFile(token.NewFileSet(), kernelMath, nil, parser.SkipObjectResolution)
 	if err != nil {

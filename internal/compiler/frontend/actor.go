@@ -65,6 +65,22 @@ func (p *Package) ActorOf(kernel string) *Actor {
 	return nil
 }
 
+// subject is what errors call a kernel by, and whether it is the handler that the
+// kernel was made for.
+func (p *Package) subject(kernel string) (name string, handler bool) {
+	for i := range p.actors {
+		if a := &p.actors[i]; a.Kernel == kernel || a.Handler == kernel {
+			return a.Handler, true
+		}
+	}
+	return kernel, false
+}
+
+// wrong reports whether something was said of a handler.
+func (l *lowering) wrong(handler string) bool {
+	return slices.ContainsFunc(l.diags, func(d Diagnostic) bool { return d.Handler && d.Kernel == handler })
+}
+
 // Owns reports whether what a kernel does at a position is written in the package.
 // In an actor, the loop around the handler is not.
 func (p *Package) Owns(kernel string, at ir.Pos) bool {
@@ -131,6 +147,7 @@ func (w *World) withActors(files []*ast.File) ([]*ast.File, []Actor, error) {
 			if err != nil {
 				return nil, nil, fmt.Errorf("kernel of actor %s: %w", a.Handler, err)
 			}
+			w.handlers[w.Fset.File(added.Package)] = a.pos
 			all, actors = append(all, added), append(actors, a)
 		}
 	}
@@ -246,7 +263,8 @@ func (l *lowering) callsHandler(lit *ast.FuncLit) bool { return l.isGenerated(li
 
 // isGenerated reports whether a position is in a file of withActors.
 func (l *lowering) isGenerated(pos token.Pos) bool {
-	return l.world.Fset.Position(pos).Filename == GeneratedFile
+	_, ok := l.world.handlers[l.world.Fset.File(pos)]
+	return ok
 }
 
 // inHandler reports whether what is being lowered is called by an actor's handler,
@@ -301,37 +319,42 @@ func wrongHandler(fd *ast.FuncDecl) string {
 // package's actors.
 func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	name := fd.Name.Name
+	report := func(pos token.Pos, format string, args ...any) {
+		d := l.diagnostic(pos, name, fmt.Sprintf(format, args...))
+		d.Handler = true
+		l.diags.add(d)
+	}
 	if wrong := wrongHandler(fd); wrong != "" {
-		l.errorAt(fd.Name.Pos(), name, "%s", wrong)
+		report(fd.Name.Pos(), "%s", wrong)
 		return
 	}
 	if l.pkg.ActorOf(name+"Actor") == nil {
-		l.errorAt(dir.pos, name, "an actor is compiled ahead of time; run quern gen on its package")
+		report(dir.pos, "an actor is compiled ahead of time; run quern gen on its package")
 		return
 	}
 	for _, other := range directives(fd.Doc) {
 		switch {
 		case other.verb == "kernel":
-			l.errorAt(other.pos, name, "%s is the handler of an actor and a kernel; leave one of the directives out", name)
+			report(other.pos, "%s is the handler of an actor and a kernel; leave one of the directives out", name)
 		case other.verb == actorVerb && other.pos != dir.pos:
-			l.errorAt(other.pos, name, "%s has two //quern:actor directives; put all options on one", name)
+			report(other.pos, "%s has two //quern:actor directives; put all options on one", name)
 		}
 	}
 	if o := l.pkg.Types.Scope().Lookup(name + "Actor"); o != nil && !l.isGenerated(o.Pos()) {
-		l.errorAt(fd.Name.Pos(), name, "quern_gen.go would declare %s again, after %s; rename one of them", o.Name(), l.pos(o.Pos()))
+		report(fd.Name.Pos(), "quern_gen.go would declare %s again, after %s; rename one of them", o.Name(), l.pos(o.Pos()))
 	}
 	o, wrong := kernelOptions(dir.args, dir.verb)
 	for _, w := range wrong {
-		l.errorAt(w.pos, name, "%s", w.msg)
+		report(w.pos, "%s", w.msg)
 	}
 	if len(wrong) > 0 {
 		return
 	}
 	if o.Block[1] > 1 || o.Block[2] > 1 || o.Block[0] > 32 && o.Block[0]%32 != 0 {
-		l.errorAt(dir.pos, name, "an actor's block has one dimension, of up to 32 threads or a multiple of 32")
+		report(dir.pos, "an actor's block has one dimension, of up to 32 threads or a multiple of 32")
 	}
 	if len(o.instances)+len(o.specialised) > 0 || o.Cluster != [3]int{} {
-		l.errorAt(dir.pos, name, "instantiate, specialise and cluster are not for actors")
+		report(dir.pos, "instantiate, specialise and cluster are not for actors")
 	}
 	obj, _ := l.pkg.Info.Defs[fd.Name].(*types.Func)
 	if obj == nil {
@@ -339,12 +362,12 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 	}
 	sig := obj.Signature()
 	if !isThread(sig.Params().At(0).Type()) || !isAction(sig.Results().At(0).Type()) {
-		l.errorAt(fd.Name.Pos(), name, "a handler is declared as "+actorForm, name)
+		report(fd.Name.Pos(), "a handler is declared as "+actorForm, name)
 		return
 	}
 	if a := newActor(fd, dir); a.Context > 0 && !isContext(sig.Params().At(a.Context).Type()) {
 		v := sig.Params().At(a.Context)
-		l.errorAt(v.Pos(), name, "a handler with %d parameters takes its context as the second, %s *actor.Context of package %s, not %s", sig.Params().Len(), nameOr(v, "c"), actorPath, types.TypeString(v.Type(), l.pkg.qualifier))
+		report(v.Pos(), "a handler with %d parameters takes its context as the second, %s *actor.Context of package %s, not %s", sig.Params().Len(), nameOr(v, "c"), actorPath, types.TypeString(v.Type(), l.pkg.qualifier))
 		return
 	}
 	what := []string{"reply", "message", "state", "payload memory"}
@@ -359,17 +382,17 @@ func (l *lowering) checkHandler(fd *ast.FuncDecl, dir directive) {
 		t, bad := l.convertType(elem, 0)
 		switch ok := bad == "" && plain(t); {
 		case i == 3 && (!ok || t.Size() == 0):
-			l.errorAt(v.Pos(), name, "the payload memory %s has elements of type %s, which are no bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
+			report(v.Pos(), "the payload memory %s has elements of type %s, which are no bytes; use numbers, bool, and structs and arrays of these", v.Name(), types.TypeString(elem, l.pkg.qualifier))
 		case !ok:
-			l.errorAt(v.Pos(), name, "the %s %s is of type %s; it is passed as its bytes: use numbers, bool, and structs and arrays of these", what[i], v.Name(), types.TypeString(elem, l.pkg.qualifier))
+			report(v.Pos(), "the %s %s is of type %s; it is passed as its bytes: use numbers, bool, and structs and arrays of these", what[i], v.Name(), types.TypeString(elem, l.pkg.qualifier))
 		case i == 2 && t.Size() == 0:
-			l.errorAt(v.Pos(), name, "the state %s is of type %s, which has no bytes; a handler without a state takes one that it does not use, as in %s *uint8", v.Name(), types.TypeString(elem, l.pkg.qualifier), nameOr(v, "_"))
+			report(v.Pos(), "the state %s is of type %s, which has no bytes; a handler without a state takes one that it does not use, as in %s *uint8", v.Name(), types.TypeString(elem, l.pkg.qualifier), nameOr(v, "_"))
 		case i < 2:
 			size += t.Size()
 		}
 	}
 	if size > maxMessage {
-		l.errorAt(fd.Name.Pos(), name, "the message and the reply have %d bytes together; they are in the shared memory of the actor's block, which has room for %d; keep large data in payload memory, and put references to it into messages", size, maxMessage)
+		report(fd.Name.Pos(), "the message and the reply have %d bytes together; they are in the shared memory of the actor's block, which has room for %d; keep large data in payload memory, and put references to it into messages", size, maxMessage)
 	}
 }
 

@@ -24,7 +24,11 @@ import (
 	"quern.dev/ring/actor"
 )
 
-var _ actor.Context
+var (
+	_ actor.Context
+	_ context.Context
+	_ *ring.Runtime
+)
 
 type total struct{ sum int64 }
 
@@ -121,8 +125,8 @@ func dynamic(t kernel.Thread, state *total, in, out *int32) kernel.Action {
 }
 `,
 			errors: []string{
-				`a/a.go:19:4: kernel loopsActor: kernel.Shared stands inside a loop; declare the shared variable before it`,
-				`a/a.go:24:46: kernel dynamicActor: kernel.Dynamic in the handler of an actor: the dynamic shared memory holds its messages; declare a variable with kernel.Shared`,
+				`a/a.go:23:4: handler loops: kernel.Shared stands inside a loop; declare the shared variable before it`,
+				`a/a.go:28:46: handler dynamic: kernel.Dynamic in the handler of an actor: the dynamic shared memory holds its messages; declare a variable with kernel.Shared`,
 			},
 		},
 		{
@@ -150,13 +154,13 @@ func nothing(t kernel.Thread, c *actor.Context, cells []struct{}, state *total, 
 func seven(t kernel.Thread, c *actor.Context, cells []int32, more []int32, state *total, in, out *int32) kernel.Action { return kernel.Reply }
 `,
 			errors: []string{
-				`a/a.go:17:29: kernel other: a handler with 5 parameters takes its context as the second, c *actor.Context of package quern.dev/ring/actor, not *total`,
-				`a/a.go:20:6: kernel bare: a handler takes the payload memory behind the context: func bare(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
-				`a/a.go:23:6: kernel swapped: a handler takes the payload memory behind the context: func swapped(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
-				`a/a.go:26:6: kernel array: a handler is declared as func array(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
-				`a/a.go:29:46: kernel text: the payload memory cells has elements of type string, which are no bytes; use numbers, bool, and structs and arrays of these`,
-				`a/a.go:32:49: kernel nothing: the payload memory cells has elements of type struct{}, which are no bytes; use numbers, bool, and structs and arrays of these`,
-				`a/a.go:35:6: kernel seven: a handler is declared as func seven(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:21:29: handler other: a handler with 5 parameters takes its context as the second, c *actor.Context of package quern.dev/ring/actor, not *total`,
+				`a/a.go:24:6: handler bare: a handler takes the payload memory behind the context: func bare(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
+				`a/a.go:27:6: handler swapped: a handler takes the payload memory behind the context: func swapped(t kernel.Thread, c *actor.Context, data []float32, state *State, in *In, out *Out) kernel.Action`,
+				`a/a.go:30:6: handler array: a handler is declared as func array(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:33:46: handler text: the payload memory cells has elements of type string, which are no bytes; use numbers, bool, and structs and arrays of these`,
+				`a/a.go:36:49: handler nothing: the payload memory cells has elements of type struct{}, which are no bytes; use numbers, bool, and structs and arrays of these`,
+				`a/a.go:39:6: handler seven: a handler is declared as func seven(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
 			},
 		},
 		{
@@ -172,8 +176,8 @@ func empty(t kernel.Thread, state *total, in, out *struct{}) kernel.Action { ret
 func large(t kernel.Thread, state *total, in *[100][1000]int16, out *[40000]uint8) kernel.Action { return kernel.Reply }
 `,
 			errors: []string{
-				`a/a.go:17:33: kernel stateless: the state state is of type struct{}, which has no bytes; a handler without a state takes one that it does not use, as in state *uint8`,
-				`a/a.go:23:6: kernel large: the message and the reply have 240000 bytes together; they are in the shared memory of the actor's block, which has room for 231424; keep large data in payload memory, and put references to it into messages`,
+				`a/a.go:21:33: handler stateless: the state state is of type struct{}, which has no bytes; a handler without a state takes one that it does not use, as in state *uint8`,
+				`a/a.go:27:6: handler large: the message and the reply have 240000 bytes together; they are in the shared memory of the actor's block, which has room for 231424; keep large data in payload memory, and put references to it into messages`,
 			},
 		},
 		{
@@ -198,10 +202,10 @@ func sum(t kernel.Thread, state *total, in, out *int32) kernel.Action { return k
 func SpawnSum() {}
 `,
 			errors: []string{
-				`a/a.go:17:1: kernel twice: twice has two //quern:actor directives; put all options on one`,
-				`a/a.go:21:1: kernel both: both is the handler of an actor and a kernel; leave one of the directives out`,
-				`a/a.go:25:6: kernel add: quern_gen.go would declare addActor again, after a.go:27:6; rename one of them`,
-				`a/a.go:30:6: kernel sum: quern_gen.go would declare SpawnSum again, after a.go:32:6; rename one of them`,
+				`a/a.go:21:1: handler twice: twice has two //quern:actor directives; put all options on one`,
+				`a/a.go:25:1: handler both: both is the handler of an actor and a kernel; leave one of the directives out`,
+				`a/a.go:29:6: handler add: quern_gen.go would declare addActor again, after a.go:31:6; rename one of them`,
+				`a/a.go:34:6: handler sum: quern_gen.go would declare SpawnSum again, after a.go:36:6; rename one of them`,
 			},
 		},
 		{
@@ -220,11 +224,11 @@ func flat(t kernel.Thread, state *total, in, out *int32) kernel.Action { return 
 func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { return kernel.Reply }
 `,
 			errors: []string{
-				`a/a.go:17:44: kernel slices: the message in is of type struct{Name string}; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
-				`a/a.go:17:71: kernel slices: the reply out is of type []int; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
-				`a/a.go:20:6: kernel result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
-				`a/a.go:22:1: kernel flat: an actor's block has one dimension, of up to 32 threads or a multiple of 32`,
-				`a/a.go:25:15: kernel option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, unchecked and fastmath`,
+				`a/a.go:21:44: handler slices: the message in is of type struct{Name string}; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
+				`a/a.go:21:71: handler slices: the reply out is of type []int; it is passed as its bytes: use numbers, bool, and structs and arrays of these`,
+				`a/a.go:24:6: handler result: a handler is declared as func result(t kernel.Thread, state *State, in *In, out *Out) kernel.Action; behind the thread it may take c *actor.Context, and behind that data []P`,
+				`a/a.go:26:1: handler flat: an actor's block has one dimension, of up to 32 threads or a multiple of 32`,
+				`a/a.go:29:15: handler option: unknown actor option "blocks=7"; the options are block=X[xY[xZ]], minblocks=N, maxregs=N, unchecked and fastmath`,
 			},
 		},
 	} {
@@ -246,6 +250,7 @@ func option(t kernel.Thread, state *total, in, out *int32) kernel.Action { retur
 }
 
 func TestTheLoopAroundAHandlerIsNotThePackages(t *testing.T) {
+	testmodule.NeedSource(t)
 	packages, err := Load(context.Background(), "../../..", "./bench/ringsoak")
 	if err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func (fn *function) assert(e *ast.CallExpr) {
 func (fn *function) notConstant(e ast.Expr, msg string) {
 	if id, ok := ast.Unparen(e).(*ast.Ident); ok {
 		if v, ok := fn.src.Info.Uses[id].(*types.Var); ok {
-			declared := Diagnostic{fn.l.world.Fset.Position(v.Pos()), fn.l.kernel.Name, unsupported(types.Typ[types.String])}
+			declared := fn.l.diagnostic(v.Pos(), fn.l.kernel.Name, unsupported(types.Typ[types.String]))
 			fn.l.diags = slices.DeleteFunc(fn.l.diags, func(d Diagnostic) bool { return d == declared })
 		}
 	}

@@ -309,17 +309,19 @@ func (l *lowering) tooDeep(src *Package, fd *ast.FuncDecl, obj *types.Func) *ir.
 
 // hostOnly are packages whose functions make no sense in a kernel.
 var hostOnly = map[string]string{
-	"fmt":          "kernels cannot print; write values to a slice",
-	"log":          "kernels cannot log; write values to a slice",
+	"fmt":          "print with kernel.Printf",
+	"log":          "print with kernel.Printf",
+	"log/slog":     "print with kernel.Printf",
 	"os":           "kernels have no operating system",
-	"time":         "kernels have no clock",
+	"time":         "kernels read clocks with kernel.Clock and kernel.GlobalTimer",
 	"sync":         "kernels have no locks; use t.Sync and the atomics of package kernel",
 	"sync/atomic":  "use the atomics of package kernel",
-	"math/rand":    "keep a generator's state in a slice",
-	"math/rand/v2": "keep a generator's state in a slice",
+	"math/rand":    "make random numbers with kernel.NewRandom",
+	"math/rand/v2": "make random numbers with kernel.NewRandom",
+	"crypto/rand":  "make random numbers with kernel.NewRandom",
 	"strings":      "strings are not supported",
 	"strconv":      "strings are not supported",
-	"errors":       "errors are not supported; write a code to a slice",
+	"errors":       "errors are not supported; call panic with a constant, or write a code to a slice",
 	"runtime":      "kernels have no Go runtime",
 	"reflect":      "interfaces are not supported",
 	"sort":         "interfaces are not supported",
@@ -446,7 +448,7 @@ func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
 		if tv := fn.src.Info.Types[e.Args[0]]; tv.Value != nil && tv.Value.Kind() == constant.String {
 			reason = constant.StringVal(tv.Value)
 		} else if !fn.src.standard { // the standard library panics with errors
-			fn.errorf(e.Args[0].Pos(), "panic takes a constant string in kernels; write values to a slice")
+			fn.errorf(e.Args[0].Pos(), "panic takes a constant string in kernels; print values with kernel.Printf")
 		}
 		fn.emit(&ir.Panic{Reason: reason, Pos: fn.l.pos(e.Pos())})
 		return nil
@@ -461,7 +463,7 @@ func (fn *function) builtin(e *ast.CallExpr, name string) []ir.Expr {
 	case "close":
 		fn.errorf(e.Pos(), "channels are not supported in kernels; use slices for data and atomics to coordinate threads")
 	case "print", "println":
-		fn.errorf(e.Pos(), "%s is not supported in kernels; write values to a slice", name)
+		fn.errorf(e.Pos(), "%s is not supported in kernels; print with kernel.Printf", name)
 	case "recover":
 		fn.errorf(e.Pos(), "recover is not supported in kernels; a failing thread stops and its launch returns the error")
 		return nil

@@ -24,13 +24,17 @@ func (p *Package) Diagnose(kernel string, err error) Diagnostics {
 		Message() string
 	}
 	if errors.As(err, &located) {
-		return Diagnostics{{Pos: p.position(located.Position()), Kernel: kernel, Msg: located.Message()}}
+		d := Diagnostic{Pos: p.position(located.Position()), Msg: located.Message()}
+		d.Kernel, d.Handler = p.subject(kernel)
+		return Diagnostics{d}
 	}
-	return Diagnostics{{Pos: token.Position{Filename: p.Path}, Kernel: kernel, Msg: err.Error()}}
+	d := Diagnostic{Pos: token.Position{Filename: p.Path}, Msg: err.Error()}
+	d.Kernel, d.Handler = p.subject(kernel)
+	return Diagnostics{d}
 }
 
 // Position is the place of something that the package declares.
-func (p *Package) Position(pos token.Pos) token.Position { return p.world.Fset.Position(pos) }
+func (p *Package) Position(pos token.Pos) token.Position { return p.world.position(pos) }
 
 // position finds the file that a position in the IR, which has its base name
 // only, belongs to.

@@ -1,7 +1,6 @@
 package frontend
 
 import (
-	"fmt"
 	"go/token"
 	"sort"
 	"strings"
@@ -9,16 +8,36 @@ import (
 
 // Diagnostic is an error in a kernel's source.
 type Diagnostic struct {
-	Pos    token.Position
-	Kernel string // "" where the error is not inside a kernel
-	Msg    string
+	Pos     token.Position
+	Kernel  string // "" where the error is not inside a kernel
+	Handler bool   // Kernel is the handler of an actor
+	Msg     string
+
+	// Where the error is in another package, Pos is that of the call there and
+	// these are the function that is called and where in it, or in what it calls,
+	// the error is.
+	Called string
+	At     token.Position
 }
 
 func (d Diagnostic) Error() string {
-	if d.Kernel == "" {
-		return fmt.Sprintf("%s: %s", d.Pos, d.Msg)
+	text := d.Pos.String() + ": "
+	switch {
+	case d.Handler:
+		text += "handler " + d.Kernel + ": "
+	case d.Kernel != "":
+		text += "kernel " + d.Kernel + ": "
 	}
-	return fmt.Sprintf("%s: kernel %s: %s", d.Pos, d.Kernel, d.Msg)
+	if d.Called != "" {
+		text += d.Called + " (called here): " + d.At.String() + ": "
+	}
+	return text + d.Msg
+}
+
+// Relative names files by what shorten makes of their names.
+func (d Diagnostic) Relative(shorten func(name string) string) Diagnostic {
+	d.Pos.Filename, d.At.Filename = shorten(d.Pos.Filename), shorten(d.At.Filename)
+	return d
 }
 
 // Diagnostics is a list of errors, in source order.

@@ -7,11 +7,14 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"quern.dev/internal/testmodule"
 )
 
 // Each file of testdata/diagnostics holds kernels that cannot be compiled; the
 // golden file beside it lists everything the compiler says of them at once.
 func TestDiagnosticsNameWhatIsWrongAndWhatToWriteInstead(t *testing.T) {
+	testmodule.NeedSource(t)
 	files, err := filepath.Glob("testdata/diagnostics/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no test files", err)

@@ -56,34 +56,59 @@ func directives(doc *ast.CommentGroup) []directive {
 	return list
 }
 
-// spaced returns the verb of a comment that is a kernel's directive or a loop hint
-// but for the space after its slashes, which makes it an ordinary comment; "" for
-// others.
-func spaced(comment string) string {
-	text := strings.TrimLeft(strings.TrimPrefix(comment, "//"), " ")
-	text, ok := strings.CutPrefix(text, "quern:")
-	fields := words(text, token.NoPos)
-	if !ok || len(fields) == 0 || !strings.HasPrefix(text, fields[0].text) {
+// misspelt says what is wrong with a comment that would be a directive but for how
+// it is spelt, which makes it an ordinary comment; "" for others.
+func misspelt(comment string) string {
+	text, block := strings.CutPrefix(comment, "/*")
+	if block {
+		text = strings.TrimRight(strings.TrimSuffix(text, "*/"), " ")
+	} else {
+		text = strings.TrimPrefix(text, "//")
+	}
+	spaced := strings.HasPrefix(text, " ")
+	text = strings.TrimLeft(text, " ")
+	prefix, verbs := directivePrefix[2:], ""
+	if len(text) < len(prefix) || !strings.EqualFold(text[:len(prefix)], prefix) {
 		return ""
 	}
-	verb := fields[0].text
+	verbs = text[len(prefix):]
+	fields := words(verbs, token.NoPos)
+	if len(fields) == 0 || !strings.HasPrefix(verbs, fields[0].text) {
+		return ""
+	}
+	verb := strings.ToLower(fields[0].text)
+	if !acceptable(verb, fields[1:]) {
+		return ""
+	}
+	write := "; write " + directivePrefix + verb
 	switch {
-	case verb == "kernel":
-		if _, wrong := kernelOptions(fields[1:], verb); len(wrong) > 0 {
-			return ""
-		}
-	case isHint(verb):
-		if _, wrong := parseHint(directive{verb: verb, args: fields[1:]}); wrong != "" {
-			return ""
-		}
-	default:
-		return ""
+	case block:
+		return "a directive is a comment with two slashes" + write
+	case spaced:
+		return "a directive has no space after the slashes" + write
+	case text[:len(prefix)] != prefix || verb != fields[0].text:
+		return "a directive is in lower case" + write
 	}
-	return verb
+	return ""
+}
+
+// acceptable reports whether there is a directive with these words.
+func acceptable(verb string, args []word) bool {
+	switch {
+	case verb == "kernel" || verb == actorVerb:
+		_, wrong := kernelOptions(args, verb)
+		return len(wrong) == 0
+	case isHint(verb):
+		_, wrong := parseHint(directive{verb: verb, args: args})
+		return wrong == ""
+	case verb == uncheckedVerb:
+		return len(args) == 0
+	}
+	return verb == assemblyVerb
 }
 
 // strayDirectives reports comments that were meant as directives and are not:
-// those that do not belong to a declaration, and those with a space.
+// those that do not belong to a declaration, and those that are misspelt.
 func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 	hints := l.checkHints()
 	for _, f := range l.pkg.Files {
@@ -93,19 +118,30 @@ func (l *lowering) strayDirectives(attached map[token.Pos]bool) {
 				case attached[c.Pos()] || hints[c.Pos()]:
 				case strayHint(c.Text) != "":
 					l.errorAt(c.Pos(), "", "%s", strayHint(c.Text))
+				case strings.HasPrefix(c.Text, directivePrefix) && insideFunction(f, c.Pos()):
+					l.errorAt(c.Pos(), "", "the directive stands inside a function, where it has no effect; it must stand directly above the function")
 				case strings.HasPrefix(c.Text, directivePrefix):
 					l.errorAt(c.Pos(), "", "the directive must stand directly above the function, without a blank line")
-				case spaced(c.Text) != "":
-					l.errorAt(c.Pos(), "", "a directive has no space after the slashes; write //quern:%s", spaced(c.Text))
+				case misspelt(c.Text) != "":
+					l.errorAt(c.Pos(), "", "%s", misspelt(c.Text))
 				}
 			}
 		}
 	}
 }
 
+// insideFunction reports whether a position is behind the first line of a function
+// of a file, or on it.
+func insideFunction(f *ast.File, pos token.Pos) bool {
+	return slices.ContainsFunc(f.Decls, func(d ast.Decl) bool {
+		fd, ok := d.(*ast.FuncDecl)
+		return ok && fd.Type.Pos() < pos && pos < fd.End()
+	})
+}
+
 // mentioned matches the source text of files that may have kernels, also with
 // directives that strayDirectives reports.
-var mentioned = regexp.MustCompile(`(?m)^// *quern:`)
+var mentioned = regexp.MustCompile(`(?im)(^|[{};)])[ \t]*(//|/\*) *quern:`)
 
 // uncheckedVerb is the directive of functions whose own code, as it is on GPUs,
 // does not check indices. That of functions which they call does.

@@ -600,7 +600,7 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 		if t.Kind == xt.Kind && t.IsInteger() && t.Name == xt.Name {
 			return x
 		}
-		return &ir.Convert{T: t, X: x}
+		return &ir.Convert{T: t, X: x, InRange: t.IsInteger() && xt.IsFloat() && fn.convertsInRange()}
 	case t.Equal(xt):
 		if t.Name == xt.Name {
 			return x
@@ -609,4 +609,11 @@ func (fn *function) conversion(e *ast.CallExpr) ir.Expr {
 	}
 	fn.errorf(e.Pos(), "the conversion from %s to %s is not supported in kernels", from, to)
 	return zeroOf(t)
+}
+
+// convertsInRange reports whether the code at hand converts no float to an integer
+// type whose range it is beyond: where that gives other numbers on other
+// processors, the standard library and package kernel look first.
+func (fn *function) convertsInRange() bool {
+	return fn.src.standard || fn.src.Path == kernelPath || fn.src.Path == devicemathPath
 }

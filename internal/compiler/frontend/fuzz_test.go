@@ -16,12 +16,14 @@ import (
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/opt"
+	"quern.dev/internal/testmodule"
 )
 
 // FuzzText gives the compiler arbitrary source text. It must not panic, what the
 // front end accepts must be valid, and what the later stages refuse must be a
 // fault of the kernel, not of the compiler.
 func FuzzText(f *testing.F) {
+	testmodule.NeedSource(f)
 	for _, src := range sources(f) {
 		f.Add(src)
 	}
@@ -31,6 +33,7 @@ func FuzzText(f *testing.F) {
 // FuzzMutation does the same with kernels of which a few expressions and
 // statements have been replaced by others.
 func FuzzMutation(f *testing.F) {
+	testmodule.NeedSource(f)
 	c := newCorpus(f)
 	for seed := range uint64(100) {
 		f.Add(seed)
@@ -64,7 +67,7 @@ func compileAny(t *testing.T, src string) {
 		if err := ir.Verify(k, ir.StageFront); err != nil {
 			t.Errorf("%v\n%v", err, k)
 		}
-		if _, err := compiler.Compile(k); err != nil && !errors.As(err, new(opt.Errors)) {
+		if _, err := compiler.Compile(t.Context(), k); err != nil && !errors.As(err, new(opt.Errors)) {
 			t.Error(err)
 		}
 	}

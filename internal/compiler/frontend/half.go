@@ -23,8 +23,8 @@ func halfType(s *types.Struct) *ir.Type {
 	return nil
 }
 
-// halfFunction lowers the functions of package kernel that make or read 16-bit
-// floats, and from which its others are built.
+// halfFunction lowers the functions of package kernel that convert numbers, such as
+// those that make or read 16-bit floats, and from which its others are built.
 func (fn *function) halfFunction(e *ast.CallExpr, name string, typeArgs []types.Type) ([]ir.Expr, bool) {
 	one := func(x ir.Expr) ([]ir.Expr, bool) { return []ir.Expr{x}, true }
 	switch name {
@@ -45,6 +45,8 @@ func (fn *function) halfFunction(e *ast.CallExpr, name string, typeArgs []types.
 			return one(x)
 		}
 		return one(&ir.Convert{T: ir.TFloat32, X: x})
+	case "ToInteger":
+		return one(&ir.Convert{T: fn.valueType(e), X: fn.expr(e.Args[0])})
 	case "FromFloat32":
 		t, x := fn.valueType(e), fn.exprAs(e.Args[0], ir.TFloat32)
 		if t == ir.TFloat32 {

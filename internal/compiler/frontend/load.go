@@ -71,7 +71,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 	}
 	w := newWorld()
 	if len(imports) > 0 {
-		args := []string{"-e", "-export", "-deps", "-json=ImportPath,Name,Dir,GoFiles,Imports,ImportMap,Export,Standard,Error"}
+		args := []string{"-e", "-export", "-deps", "-json=ImportPath,Name,Dir,GoFiles,CgoFiles,Imports,ImportMap,Export,Standard,Error"}
 		for path := range imports {
 			args = append(args, path)
 		}
@@ -89,7 +89,7 @@ func Load(ctx context.Context, dir string, patterns ...string) ([]*Package, erro
 	}
 	var out []*Package
 	for _, l := range roots {
-		files, err := w.parseFiles(l.Dir, l.GoFiles)
+		files, err := w.parseFiles(l.ImportPath, l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,7 @@
 package frontend
 
 import (
+	"errors"
 	"slices"
 	"strings"
 	"testing"
@@ -299,21 +300,207 @@ func read(t kernel.Thread, x []float32) {
 `,
 			errors: []string{
 				"reads/reads.go:13:9: kernel read: exported variable Weights of package tables can be assigned by any package, so a kernel cannot read it; unexport it or pass it as a parameter",
-				"reads/reads.go:14:9: kernel read: tables.Weight (called here): exported variable Weights of package tables can be assigned by any package, so a kernel cannot read it",
+				"reads/reads.go:14:9: kernel read: tables.Weight (called here): tables/tables.go:9:37: exported variable Weights of package tables can be assigned by any package, so a kernel cannot read it",
 			},
 		},
 		{
-			name: "a directive that is only a comment, alone in its package",
+			name: "directives that are only comments, alone in their packages",
 			files: `
--- spaced/spaced.go --
-package spaced
+-- a/a.go --
+package a
 
 import "quern.dev/kernel"
 
 // quern:kernel
 func read(t kernel.Thread, x []float32) {}
+-- b/b.go --
+package b
+
+import "quern.dev/kernel"
+
+/*quern:kernel block=64*/
+func read(t kernel.Thread, x []float32) {}
+-- c/c.go --
+package c
+
+import "quern.dev/kernel"
+
+//Quern:kernel
+func read(t kernel.Thread, x []float32) {}
+-- d/d.go --
+package d
+
+import "quern.dev/kernel"
+
+func read(t kernel.Thread, x []float32) { //quern:kernel
+}
+-- e/e.go --
+package e
+
+import "quern.dev/kernel"
+
+func read(t kernel.Thread, x []float32) {
+	//quern:kernel
+	x[0] = 1
+}
+-- f/f.go --
+package f
+
+import "quern.dev/kernel"
+
+//quern:actor
+
+func read(t kernel.Thread, state, in, out *int32) kernel.Action { return kernel.Done }
+-- g/g.go --
+package g
+
+//quern:kernel
+type read int
 `,
-			errors: []string{"spaced/spaced.go:5:1: a directive has no space after the slashes; write //quern:kernel"},
+			errors: []string{
+				"a/a.go:5:1: a directive has no space after the slashes; write //quern:kernel",
+				"b/b.go:5:1: a directive is a comment with two slashes; write //quern:kernel",
+				"c/c.go:5:1: a directive is in lower case; write //quern:kernel",
+				"d/d.go:5:43: the directive stands inside a function, where it has no effect; it must stand directly above the function",
+				"e/e.go:6:2: the directive stands inside a function, where it has no effect; it must stand directly above the function",
+				"f/f.go:5:1: the directive must stand directly above the function, without a blank line",
+				"g/g.go:3:1: //quern:kernel stands above something that is not a function",
+			},
+		},
+		{
+			name: "what Go refuses because it is not used, unless that may be for a launcher",
+			files: `
+-- unused/unused.go --
+package unused
+
+import (
+	"fmt"
+	"math"
+
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func fill(t kernel.Thread, x []int32) {
+	i := t.Global()
+	x[0] = 1
+	println(x[0])
+}
+
+func host() {
+	n := 1
+}
+
+func launches() {
+	n := 1
+	LaunchFill(func() { m := 2 })
+}
+-- other/other.go --
+package other
+
+import (
+	"os"
+
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func fill(t kernel.Thread, x []int32) { x[0] = 1 }
+
+var launch = LaunchFill
+`,
+			errors: []string{
+				`unused/unused.go:12:2: declared and not used: i`,
+				`unused/unused.go:14:2: kernel fill: println is not supported in kernels; print with kernel.Printf`,
+				`unused/unused.go:18:2: declared and not used: n`,
+			},
+			kernels: []string{"other.fill"},
+		},
+		{
+			name: "an error in another package, in what is called there",
+			files: `
+-- sub/sub.go --
+package sub
+
+func F(x int32) int32 {
+	return g(x)
+}
+
+func g(x int32) int32 {
+	m := map[int32]int32{}
+	return m[x]
+}
+-- calls/calls.go --
+package calls
+
+import (
+	"example.test/demo/sub"
+	"quern.dev/kernel"
+)
+
+//quern:kernel
+func k(t kernel.Thread, x []int32) { x[0] = sub.F(x[0]) }
+`,
+			errors: []string{`calls/calls.go:9:45: kernel k: sub.g (called here): sub/sub.go:8:2: maps are not supported in kernels`},
+		},
+		{
+			name: "a package in which another file declares what a kernel needs, and imports C",
+			files: `
+-- mixed/c.go --
+package mixed
+
+/*
+static int answer(void) { return 42; }
+typedef struct { int x; } point;
+*/
+import "C"
+
+type Real = float32
+
+const Width = 4
+
+func Twice(x float32) float32 { return 2 * x }
+
+func Answer() int { return int(C.answer()) }
+
+func inC(x int32) int32 { return int32(C.answer()) + x }
+
+type Point C.point
+-- mixed/kernels.go --
+package mixed
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func scale(t kernel.Thread, by Real, x [][Width]Real) {
+	if i := t.Global(); i < len(x) {
+		x[i][0] = by * Twice(x[i][0])
+	}
+}
+
+var answer = Answer()
+`,
+			kernels: []string{"mixed.scale"},
+		},
+		{
+			name: "a kernel that needs C",
+			files: `
+-- mixed/c.go --
+package mixed
+
+// static int answer(void) { return 42; }
+import "C"
+
+func inC(x int32) int32 { return int32(C.answer()) + x }
+-- mixed/kernels.go --
+package mixed
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func k(t kernel.Thread, x []int32) { x[0] = inC(x[0]) }
+`,
+			errors: []string{`mixed/c.go:6:40: kernel k: C.answer cannot be used in kernels; write it in Go`},
 		},
 		{
 			name: "an import that does not exist is the only error",
@@ -448,10 +635,12 @@ func loadKernels(t *testing.T, dir, pattern string) (kernels []string, err error
 	if err != nil {
 		return nil, err
 	}
+	var errs []error
 	for _, p := range packages {
 		prog, err := p.Lower()
 		if err != nil {
-			return nil, err
+			errs = append(errs, err)
+			continue
 		}
 		for _, k := range prog.Kernels {
 			if err := ir.Verify(k, ir.StageFront); err != nil {
@@ -461,5 +650,5 @@ func loadKernels(t *testing.T, dir, pattern string) (kernels []string, err error
 		}
 	}
 	slices.Sort(kernels)
-	return kernels, nil
+	return kernels, errors.Join(errs...)
 }

@@ -95,6 +95,9 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 	}
 	for _, fd := range decls {
 		l.kernel = nil
+		if a := l.pkg.ActorOf(fd.Name.Name); a != nil && l.wrong(a.Handler) {
+			continue // what the loop around the handler would say is a consequence
+		}
 		prog.Kernels = append(prog.Kernels, l.lowerKernels(fd)...)
 	}
 	if err := l.diags.sorted(); err != nil {
@@ -108,26 +111,63 @@ func (p *Package) Lower(names ...string) (_ *ir.Program, err error) {
 // anything: then expressions may lack types, and nothing is lowered.
 func (l *lowering) typeErrors(generated map[string]bool) bool {
 	found := false
+	lacking := map[ast.Node]bool{} // files and functions in which names of generated code are missing
 	for _, e := range l.pkg.errors {
-		name, qualified := missing(e)
-		if harmless(e) || generated[name] || qualified && (isLauncher(name) || isSpawner(name)) {
+		if l.generatedLater(e, generated) {
+			for _, n := range l.around(e.Pos) {
+				lacking[n] = true
+			}
+		}
+	}
+	for _, e := range l.pkg.errors {
+		if l.generatedLater(e, generated) || strings.Contains(e.Msg, "unknown type") {
 			continue
 		}
-		found = true
+		if at := l.around(e.Pos); unused(e) && (l.isGenerated(e.Pos) || len(at) > 0 && lacking[at[len(at)-1]]) {
+			continue // what uses it may be what is missing
+		}
+		found = found || !unused(e)
 		declared, again := strings.CutPrefix(e.Msg, "\tother declaration of ")
 		if len(l.diags) > 0 && (l.isGenerated(e.Pos) || again && l.pkg.ActorOf(declared) != nil) {
 			continue // a consequence of what was said of a handler
 		}
-		l.diags.add(Diagnostic{Pos: l.world.Fset.Position(e.Pos), Msg: e.Msg})
+		l.errorAt(e.Pos, "", "%s", e.Msg)
 	}
 	return found
 }
 
-// harmless reports whether what e is about can be lowered all the same: it may
-// be a consequence of a missing launcher.
+// generatedLater reports whether an error is that a name is missing which the
+// generator is about to declare.
+func (l *lowering) generatedLater(e types.Error, generated map[string]bool) bool {
+	name, qualified := missing(e)
+	return generated[name] || qualified && (isLauncher(name) || isSpawner(name))
+}
+
+// around returns the file that a position is in and the function, if it is in one.
+func (l *lowering) around(pos token.Pos) []ast.Node {
+	for _, f := range l.pkg.Files {
+		if pos < f.FileStart || f.FileEnd < pos {
+			continue
+		}
+		for _, d := range f.Decls {
+			if fd, ok := d.(*ast.FuncDecl); ok && fd.Pos() <= pos && pos < fd.End() {
+				return []ast.Node{f, fd}
+			}
+		}
+		return []ast.Node{f}
+	}
+	return nil
+}
+
+// unused reports whether an error is that something declared is not used, which can
+// be lowered all the same.
+func unused(e types.Error) bool {
+	return strings.Contains(e.Msg, " imported ") && strings.HasSuffix(e.Msg, "and not used") || strings.HasPrefix(e.Msg, "declared and not used")
+}
+
+// harmless reports whether what e is about can be lowered all the same.
 func harmless(e types.Error) bool {
-	return strings.Contains(e.Msg, "imported and not used") || strings.HasPrefix(e.Msg, "declared and not used") ||
-		strings.Contains(e.Msg, "unknown type") // of an argument: the call that it is has an error of its own
+	return unused(e) || strings.Contains(e.Msg, "unknown type") // of an argument: the call that it is has an error of its own
 }
 
 // missing is the name that an error says is undefined, without its package.
@@ -145,7 +185,14 @@ func missing(e types.Error) (name string, qualified bool) {
 func isLauncher(name string) bool { return strings.HasPrefix(name, "Launch") && name != "Launch" }
 
 func (l *lowering) errorAt(pos token.Pos, kernel, format string, args ...any) {
-	l.diags.add(Diagnostic{Pos: l.world.Fset.Position(pos), Kernel: kernel, Msg: fmt.Sprintf(format, args...)})
+	l.diags.add(l.diagnostic(pos, kernel, fmt.Sprintf(format, args...)))
+}
+
+// diagnostic is an error at a place in a kernel or handler, "" for neither.
+func (l *lowering) diagnostic(pos token.Pos, kernel, msg string) Diagnostic {
+	d := Diagnostic{Pos: l.world.position(pos), Msg: msg}
+	d.Kernel, d.Handler = l.pkg.subject(kernel)
+	return d
 }
 
 // lowerKernels lowers what a declaration with a directive declares: a kernel, or
@@ -263,10 +310,15 @@ func parameterEnd(end int64, t *ir.Type) int64 {
 	return (end+align-1)/align*align + size
 }
 
-// pos converts a position; files are named by their base.
+// pos converts a position. A file of the package is named by its base, one of
+// another package by that behind the package's import path.
 func (l *lowering) pos(p token.Pos) ir.Pos {
-	q := l.world.Fset.Position(p)
-	return ir.Pos{File: filepath.Base(q.Filename), Line: q.Line, Col: q.Column}
+	q := l.world.position(p)
+	name := filepath.Base(q.Filename)
+	if pkg := l.world.paths[filepath.Dir(q.Filename)]; pkg != "" && pkg != l.pkg.Path {
+		name = pkg + "/" + name
+	}
+	return ir.Pos{File: name, Line: q.Line, Col: q.Column}
 }
 
 // function is the state of lowering one function.
@@ -317,7 +369,11 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 					return
 				}
 			}
-			l.errorAt(l.stack[i].calling, l.kernel.Name, "%s (called here): %s", fn.name, msg)
+			d := l.diagnostic(l.stack[i].calling, l.kernel.Name, msg)
+			if !l.isGenerated(l.stack[i].calling) {
+				d.Called, d.At = fn.name, l.world.position(pos)
+			}
+			l.diags.add(d)
 			return
 		}
 	}
@@ -326,7 +382,7 @@ func (fn *function) errorf(pos token.Pos, format string, args ...any) {
 
 // checked reports whether a function's source type-checked, and why it did not.
 func (fn *function) checked(fd *ast.FuncDecl) bool {
-	ok := true
+	ok := !fn.usesC(fd)
 	for _, e := range fn.src.errors {
 		if e.Pos < fd.Pos() || fd.End() <= e.Pos || harmless(e) {
 			continue
@@ -339,6 +395,27 @@ func (fn *function) checked(fd *ast.FuncDecl) bool {
 		}
 	}
 	return ok
+}
+
+// usesC reports what a function uses of C. The type checker knows nothing of that.
+func (fn *function) usesC(fd *ast.FuncDecl) bool {
+	found := false
+	ast.Inspect(fd, func(n ast.Node) bool {
+		s, ok := n.(*ast.SelectorExpr)
+		if !ok {
+			return true
+		}
+		id, ok := s.X.(*ast.Ident)
+		if !ok {
+			return true
+		}
+		if pkg, ok := fn.src.Info.Uses[id].(*types.PkgName); ok && pkg.Imported().Path() == "C" {
+			fn.errorf(s.Pos(), "C.%s cannot be used in kernels; write it in Go", s.Sel.Name)
+			found = true
+		}
+		return true
+	})
+	return found
 }
 
 // lowerFunc lowers a function with the given type arguments.

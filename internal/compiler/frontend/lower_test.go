@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite golden files")
@@ -33,6 +34,7 @@ func lower(t testing.TB, name, src string) (*Package, *ir.Program) {
 // Each kernel of testdata/lower says in its comment what its representation, in
 // the golden file beside it, shows.
 func TestLower(t *testing.T) {
+	testmodule.NeedSource(t)
 	files, err := filepath.Glob("testdata/lower/*.go")
 	if err != nil || len(files) == 0 {
 		t.Fatal("no test files", err)

@@ -17,7 +17,7 @@ func LauncherName(kernel string) string { return "Launch" + capitalised(kernel) 
 // the generated file.
 func generatedNames(kernel string) []string {
 	c := capitalised(kernel)
-	return []string{"Launch" + c, "quern" + c, "quernHost" + c}
+	return []string{"Launch" + c, "quern" + c, "quernHost" + c, "quernPlain" + c, "quern_" + kernel}
 }
 
 // instanceNames are those of an instance of a generic kernel, such as

@@ -51,7 +51,8 @@ func (l *listed) misplaced() (Diagnostics, error) {
 			for _, d := range f.Decls {
 				fd, ok := d.(*ast.FuncDecl)
 				if ok && len(directives(fd.Doc)) > 0 {
-					out.add(Diagnostic{Pos: fset.Position(fd.Name.Pos()), Kernel: fd.Name.Name, Msg: msg})
+					_, handler := actorDirective(fd)
+					out.add(Diagnostic{Pos: fset.Position(fd.Name.Pos()), Kernel: fd.Name.Name, Handler: handler, Msg: msg})
 				}
 			}
 		}

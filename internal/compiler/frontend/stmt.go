@@ -2,7 +2,6 @@ package frontend
 
 import (
 	"go/ast"
-	"go/constant"
 	"go/token"
 
 	"quern.dev/internal/compiler/ir"
@@ -360,32 +359,6 @@ func (fn *function) discard(e ast.Expr) {
 func isBlank(e ast.Expr) bool {
 	id, ok := e.(*ast.Ident)
 	return ok && id.Name == "_"
-}
-
-func (fn *function) ifStmt(s *ast.IfStmt) {
-	if s.Init != nil {
-		fn.stmt(s.Init, "")
-	}
-	if tv := fn.src.Info.Types[s.Cond]; tv.Value != nil {
-		// A constant condition selects code, also code that could not be compiled.
-		if constant.BoolVal(tv.Value) {
-			fn.stmts(s.Body.List)
-		} else if s.Else != nil {
-			fn.stmt(s.Else, "")
-		}
-		return
-	}
-	if fn.asksForGo(s.Cond) {
-		fn.goStmt(s)
-		return
-	}
-	cond := fn.expr(s.Cond)
-	then := fn.guarded(func() { fn.stmts(s.Body.List) })
-	var els []ir.Stmt
-	if s.Else != nil {
-		els = fn.guarded(func() { fn.stmt(s.Else, "") })
-	}
-	fn.emit(&ir.If{Cond: cond, Then: then, Else: els, Pos: fn.l.pos(s.Cond.Pos())})
 }
 
 func (fn *function) branchStmt(s *ast.BranchStmt) {

@@ -38,26 +38,17 @@ func (fn *function) switchStmt(s *ast.SwitchStmt, label string) {
 // switchByChain lowers cases to an if-else chain, in the order in which Go
 // tries them; default comes last.
 func (fn *function) switchByChain(clauses []*ast.CaseClause, tag ir.Expr) {
-	var def *ast.CaseClause
-	var chain func(rest []*ast.CaseClause)
-	chain = func(rest []*ast.CaseClause) {
-		for len(rest) > 0 && rest[0].List == nil {
-			def = rest[0]
-			rest = rest[1:]
+	otherwise := func() {}
+	var links []link
+	for _, c := range clauses {
+		body := func() { fn.stmts(c.Body) }
+		if c.List == nil {
+			otherwise = body
+			continue
 		}
-		if len(rest) == 0 {
-			if def != nil {
-				fn.stmts(def.Body)
-			}
-			return
-		}
-		c := rest[0]
-		cond := fn.caseCond(c, tag)
-		then := fn.guarded(func() { fn.stmts(c.Body) })
-		els := fn.guarded(func() { chain(rest[1:]) })
-		fn.emit(&ir.If{Cond: cond, Then: then, Else: els, Pos: fn.l.pos(c.Pos())})
+		links = append(links, link{func() ir.Expr { return fn.caseCond(c, tag) }, body, c.Pos()})
 	}
-	chain(clauses)
+	fn.chain(links, otherwise)
 }
 
 // switchByNumber finds the number of the case first and then runs the bodies in
@@ -73,19 +64,13 @@ func (fn *function) switchByNumber(clauses []*ast.CaseClause, tag ir.Expr, pos t
 			none = i
 		}
 	}
-	var find func(i int)
-	find = func(i int) {
-		for i < len(clauses) && clauses[i].List == nil {
-			i++
+	var links []link
+	for i, c := range clauses {
+		if c.List != nil {
+			links = append(links, link{func() ir.Expr { return fn.caseCond(c, tag) }, func() { set(i) }, c.Pos()})
 		}
-		if i == len(clauses) {
-			set(none)
-			return
-		}
-		cond := fn.caseCond(clauses[i], tag)
-		fn.emit(&ir.If{Cond: cond, Then: fn.guarded(func() { set(i) }), Else: fn.guarded(func() { find(i + 1) }), Pos: fn.l.pos(clauses[i].Pos())})
 	}
-	find(0)
+	fn.chain(links, func() { set(none) })
 	for i, c := range clauses {
 		body := fn.guarded(func() {
 			list := c.Body
@@ -115,15 +100,24 @@ func endsInFallthrough(c *ast.CaseClause) bool {
 
 // caseCond is the condition of a case clause, whose values are tried in order.
 func (fn *function) caseCond(c *ast.CaseClause, tag ir.Expr) ir.Expr {
-	matches := func(e ast.Expr) ir.Expr {
+	return fn.anyOf(c.List, func(e ast.Expr) ir.Expr {
 		if tag == nil {
 			return fn.expr(e)
 		}
 		return fn.compare(ir.Eq, ir.CloneExpr(tag), fn.exprAs(e, tag.Type()), e.Pos())
+	})
+}
+
+// anyOf is whether a value of a list matches. The expression is as shallow as it
+// can be.
+func (fn *function) anyOf(list []ast.Expr, matches func(ast.Expr) ir.Expr) ir.Expr {
+	if len(list) == 1 {
+		return matches(list[0])
 	}
-	cond := matches(c.List[0])
-	for _, e := range c.List[1:] {
-		cond = fn.shortCircuit(ir.LOr, cond, func() ir.Expr { return matches(e) }, e.Pos())
+	half := len(list) - 1
+	if len(list) > maxChain {
+		half = len(list) / 2
 	}
-	return cond
+	x := fn.anyOf(list[:half], matches)
+	return fn.shortCircuit(ir.LOr, x, func() ir.Expr { return fn.anyOf(list[half:], matches) }, list[half].Pos())
 }

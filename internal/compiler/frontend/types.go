@@ -34,6 +34,8 @@ func unsupported(t types.Type) string {
 			return "strings are not supported in kernels; pass bytes in a []uint8"
 		case u.Kind() == types.UnsafePointer || u.Kind() == types.Uintptr:
 			return "package unsafe and uintptr are not supported in kernels; index a slice"
+		case u.Kind() == types.Invalid: // the type checker does not know those of C
+			return "types of C are not supported in kernels; declare a type in Go"
 		case u.Kind() == types.UntypedNil:
 			return "nil is not supported in kernels; use a flag or an index of -1"
 		}

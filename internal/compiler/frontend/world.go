@@ -42,6 +42,9 @@ type World struct {
 	gc       types.Importer            // reads export data
 	compiled map[string]bool           // exported, by import path
 	goroot   string
+
+	paths    map[string]string         // import paths by directory, of parsed files
+	handlers map[*token.File]token.Pos // of files that were made up for actors, where their handlers are
 }
 
 // Package is a type-checked package with its syntax.
@@ -95,6 +98,8 @@ func newWorld() *World {
 		sources:  map[string]*Package{},
 		compiled: map[string]bool{},
 		goroot:   goroot(),
+		paths:    map[string]string{},
+		handlers: map[*token.File]token.Pos{},
 	}
 	w.gc = importer.ForCompiler(w.Fset, "gc", func(path string) (io.ReadCloser, error) {
 		if l := w.listed[path]; l != nil && l.Export != "" {
@@ -258,17 +263,17 @@ func (w *World) check(path string, files []*ast.File) *Package {
 func (w *World) files(path string) (files []*ast.File, standard bool, err error) {
 	switch path {
 	case kernelPath:
-		files, err = w.parseFS(quern.KernelSource, "kernel", "kernel")
+		files, err = w.parseFS(path, quern.KernelSource, "kernel", "kernel")
 		return files, false, err
 	case devicemathPath:
-		files, err = w.parseFS(devicemath.Source, ".", "internal/compiler/devicemath")
+		files, err = w.parseFS(path, devicemath.Source, ".", "internal/compiler/devicemath")
 		return files, false, err
 	}
 	if l := w.listed[path]; l != nil && !l.Standard {
 		if l.Dir == "" {
 			return nil, false, fmt.Errorf("package %s: its source was not found", path)
 		}
-		files, err = w.parseFiles(l.Dir, l.GoFiles)
+		files, err = w.parseFiles(path, l.Dir, slices.Concat(l.GoFiles, l.CgoFiles))
 		return files, false, err
 	}
 	if len(w.listed) == 0 && strings.Contains(strings.Split(path, "/")[0], ".") {
@@ -282,11 +287,12 @@ func (w *World) files(path string) (files []*ast.File, standard bool, err error)
 	if err != nil {
 		return nil, true, fmt.Errorf("package %s: %w", path, err)
 	}
-	files, err = w.parseFiles(dir, bp.GoFiles)
+	files, err = w.parseFiles(path, dir, bp.GoFiles)
 	return files, true, err
 }
 
-func (w *World) parseFiles(dir string, names []string) ([]*ast.File, error) {
+func (w *World) parseFiles(path, dir string, names []string) ([]*ast.File, error) {
+	w.paths[dir] = path
 	var files []*ast.File
 	for _, name := range names {
 		f, err := parser.ParseFile(w.Fset, filepath.Join(dir, name), nil, parser.ParseComments|parser.SkipObjectResolution)
@@ -298,7 +304,17 @@ func (w *World) parseFiles(dir string, names []string) ([]*ast.File, error) {
 	return files, nil
 }
 
-func (w *World) parseFS(fsys fs.FS, dir, shown string) ([]*ast.File, error) {
+// position is where something was written. What was made up for an actor is where
+// its handler is.
+func (w *World) position(pos token.Pos) token.Position {
+	if handler, ok := w.handlers[w.Fset.File(pos)]; ok {
+		pos = handler
+	}
+	return w.Fset.Position(pos)
+}
+
+func (w *World) parseFS(importPath string, fsys fs.FS, dir, shown string) ([]*ast.File, error) {
+	w.paths[shown] = importPath
 	entries, err := fs.ReadDir(fsys, dir)
 	if err != nil {
 		return nil, err
@@ -334,6 +350,9 @@ func Text(name, src string) (*Package, error) {
 	defer w.mu.Unlock()
 	f, err := parser.ParseFile(w.Fset, name, src, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
+		return nil, err
+	}
+	if err := checkText(w.Fset, f); err != nil {
 		return nil, err
 	}
 	return w.check("main", []*ast.File{f}), nil

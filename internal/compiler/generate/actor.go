@@ -26,15 +26,12 @@ func programName(a *frontend.Actor) string { return infoName(a.Handler) + "Progr
 
 // writeActor writes the kernel of an actor, which the front end has made up, and
 // the function that makes actors with the handler.
-func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports, checked *layouts) {
+func writeActor(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, a *frontend.Actor, imports *gohost.Imports) {
 	kernel, actor, ring, context := imports.Name(kernelPath), imports.Name(actorPath), imports.Name(ringPath), imports.Name("context")
 	qualify := qualifier(p, imports)
 	sig := p.Types.Scope().Lookup(a.Handler).(*types.Func).Signature()
 	typ := func(i int) string {
 		return types.TypeString(sig.Params().At(i).Type().(interface{ Elem() types.Type }).Elem(), qualify)
-	}
-	for i := a.Context + 1; i < sig.Params().Len(); i++ {
-		checked.add(sig.Params().At(i).Type().(interface{ Elem() types.Type }).Elem())
 	}
 	fmt.Fprintf(b, "\n%s", a.Source(kernel, actor, typ))
 

@@ -22,12 +22,12 @@ func saxpy(t kernel.Thread, a float32, x, y []float32) {
 // BenchmarkText compiles a small kernel from source text to PTX. What it
 // imports has been type-checked by the run before.
 func BenchmarkText(b *testing.B) {
-	if _, err := compiler.Text("kernels.go", small, ""); err != nil {
+	if _, err := compiler.Text(b.Context(), "kernels.go", small, ""); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := compiler.Text("kernels.go", small, ""); err != nil {
+		if _, err := compiler.Text(b.Context(), "kernels.go", small, ""); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -48,7 +48,7 @@ func BenchmarkCompile(b *testing.B) {
 			b.Fatal(err)
 		}
 		for _, k := range prog.Kernels {
-			if _, err := compiler.Compile(k); err != nil {
+			if _, err := compiler.Compile(b.Context(), k); err != nil {
 				b.Fatal(err)
 			}
 		}

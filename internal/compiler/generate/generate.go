@@ -2,6 +2,8 @@ package generate
 
 import (
 	"bytes"
+	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"go/ast"
@@ -27,6 +29,12 @@ type Output struct {
 }
 
 const gpuPath = "quern.dev/gpu"
+
+// Variables of the generated file: the GPU code, and its text.
+const (
+	codeName = "quernPTX"
+	textName = "quern_gen_ptx"
+)
 
 // Package compiles all kernels of a package and generates its files. Errors in
 // kernels come as frontend.Diagnostics, all at once; where the compiler itself
@@ -72,7 +80,7 @@ func Package(p *frontend.Package) (_ *Output, err error) {
 		modules.WriteString(k.PTX())
 	}
 	out.PTX = []byte(modules.String())
-	out.Go, err = goFile(p, prog, out.Kernels)
+	out.Go, err = goFile(p, out.Kernels, out.PTX)
 	return out, err
 }
 
@@ -85,7 +93,7 @@ func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
 	for range min(runtime.GOMAXPROCS(0), len(kernels)) {
 		workers.Go(func() {
 			for i := int(next.Add(1)) - 1; i < len(kernels); i = int(next.Add(1)) - 1 {
-				compiled[i], errs[i] = compiler.Compile(kernels[i])
+				compiled[i], errs[i] = compiler.Compile(context.Background(), kernels[i])
 			}
 		})
 	}
@@ -94,7 +102,7 @@ func compileAll(kernels []*ir.Kernel) ([]*compiler.Kernel, []error) {
 }
 
 // goFile writes quern_gen.go.
-func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) ([]byte, error) {
+func goFile(p *frontend.Package, kernels []*compiler.Kernel, ptx []byte) ([]byte, error) {
 	reserved := p.Types.Scope().Names()
 	for _, k := range kernels {
 		reserved = append(reserved, frontend.LauncherName(k.IR.Func.Go.Name), infoName(k.IR.Name), hostName(k.IR.Name))
@@ -103,20 +111,30 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 			reserved = append(reserved, actorNames(a)...)
 		}
 	}
-	reserved = append(reserved, "quernPTX", "l", "err", "s", "g")
+	reserved = append(reserved, codeName, textName, "l", "err", "s", "g")
 	imports := gohost.NewImports(p.Path, reserved...)
 
 	var launchers, hosts bytes.Buffer
-	var checked layouts
+	checked := newAssertions(p, imports)
 	for i, k := range kernels {
 		params := writeInfo(&launchers, p, k, imports)
-		if a := p.ActorOf(k.IR.Name); a != nil {
-			writeActor(&launchers, p, k, a, imports, &checked)
-		} else if len(p.Instance(k.IR.Name)) == 0 {
+		function := functionVariable(k.IR.Name)
+		switch a := p.ActorOf(k.IR.Name); {
+		case a != nil:
+			writeActor(&launchers, p, k, a, imports)
+			checked.handler(a)
+			checked.parameters(signatureOf(p, k))
+			function = a.Kernel
+		case len(p.Instance(k.IR.Name)) == 0:
 			writeLauncher(&launchers, p, k, params, imports)
-		} else if i+1 == len(kernels) || kernels[i+1].IR.Func.Go.Name != k.IR.Func.Go.Name {
-			writeGenericLauncher(&launchers, p, instancesOf(k, kernels), imports)
+			checked.function(k)
+		default:
+			if i+1 == len(kernels) || kernels[i+1].IR.Func.Go.Name != k.IR.Func.Go.Name {
+				writeGenericLauncher(&launchers, p, instancesOf(k, kernels), imports)
+			}
+			checked.function(k)
 		}
+		writePlain(&hosts, k, params, function, imports)
 		text, err := emit(p, k.IR, imports)
 		if err != nil {
 			return nil, err
@@ -132,21 +150,22 @@ func goFile(p *frontend.Package, prog *ir.Program, kernels []*compiler.Kernel) (
 		}
 	}
 
-	checked.write(&launchers, p.Types, qualifier(p, imports), imports)
-
+	gpu := imports.Name(gpuPath)
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "%s\n\npackage %s\n\nimport (\n\t_ \"embed\"\n\n", header, p.Name)
 	for _, spec := range imports.Specs() {
 		fmt.Fprintf(&b, "\t%s\n", spec)
 	}
-	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar quernPTX string\n", PTXFile)
+	fmt.Fprintf(&b, ")\n\n//go:embed %s\nvar %s string\n", PTXFile, textName)
+	fmt.Fprintf(&b, "\nvar %s = &%s.Code{\nPackage: %q,\nText: %s,\nSum: \"%x\",\n}\n", codeName, gpu, p.Path, textName, sha256.Sum256(ptx))
+	checked.write(&b)
 	b.Write(launchers.Bytes())
 	b.Write(hosts.Bytes())
 	text, err := format.Source(b.Bytes())
 	if err != nil {
 		return nil, fmt.Errorf("package %s: the compiler wrote code that does not parse, which is a fault of its own: %w%s", p.Path, err, excerpt(b.String(), err))
 	}
-	return text, nil
+	return separate(text), nil
 }
 
 // emit writes the CPU version of a kernel.
@@ -182,8 +201,21 @@ type parameter struct {
 	name     string // in the launcher
 	typ      string // in the launcher's signature
 	kind     string // a gpu.ParamKind
-	shown    string // Go type of the value or of the elements
+	shown    string // Go type of the value or of the elements, with the paths of packages
+	layout   string // of these; see ir.Type.Layout
+	held     string // the same, for generated code to name
 	size     int64  // of the value or of an element
+	readOnly bool   // a slice that the kernel does not write
+}
+
+// shown writes a type with the paths of packages, as package reflect knows them.
+func shown(t types.Type) string {
+	return types.TypeString(t, func(p *types.Package) string {
+		if p.Name() == "main" {
+			return "main"
+		}
+		return p.Path()
+	})
 }
 
 // parameters returns those of a kernel but the thread; sig is the signature in
@@ -194,16 +226,19 @@ func parameters(k *compiler.Kernel, sig *types.Signature, gpu string, qualify ty
 		v := sig.Params().At(i)
 		t := k.IR.Func.Params[i-1].Type
 		par := parameter{declared: v.Name(), name: v.Name(), typ: types.TypeString(v.Type(), qualify), kind: "Scalar", shown: t.Kind.String(), size: t.Size()}
+		par.held = par.typ
 		switch {
 		case t.Kind == ir.Slice:
 			elem := v.Type().Underlying().(*types.Slice).Elem()
-			par.kind, par.shown, par.size = "Slice", types.TypeString(elem, qualify), t.Elem.Size()
-			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.shown)
+			par.kind, par.shown, par.layout, par.size = "Slice", shown(elem), t.Elem.Layout(), t.Elem.Size()
+			par.readOnly = !k.Written[i-1]
+			par.held = types.TypeString(elem, qualify)
+			par.typ = fmt.Sprintf("*%s.Buffer[%s]", gpu, par.held)
 		case frontend.TextureElem(v.Type()) != nil:
-			par.kind, par.shown = "Texture", types.TypeString(frontend.TextureElem(v.Type()), qualify)
-			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, par.shown)
+			par.kind, par.shown = "Texture", shown(frontend.TextureElem(v.Type()))
+			par.typ = fmt.Sprintf("*%s.Texture2D[%s]", gpu, types.TypeString(frontend.TextureElem(v.Type()), qualify))
 		case t.IsAggregate() || t.IsHalf():
-			par.kind, par.shown = "Struct", par.typ
+			par.kind, par.shown, par.layout = "Struct", shown(v.Type()), t.Layout()
 		}
 		if par.name == "" || par.name == "_" {
 			par.name = fmt.Sprintf("arg%d", i-1)
@@ -233,6 +268,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.KernelInfo{\n", infoName(name), gpu, gpu)
 	pos := k.IR.Func.Pos
 	fmt.Fprintf(b, "Name: %q, Package: %q, Pos: \"%s:%d\",\n", name, p.Path, pos.File, pos.Line)
+	if a := p.ActorOf(name); a != nil {
+		fmt.Fprintf(b, "Handler: %q,\n", a.Handler)
+	}
 	if entry := k.Variants[0].Entry; entry != name {
 		fmt.Fprintf(b, "Entry: %q,\n", entry)
 	}
@@ -241,11 +279,18 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if len(params) > 0 {
 		fmt.Fprintf(b, "Params: []%s.Param{\n", gpu)
 		for _, par := range params {
-			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d},\n", par.declared, gpu, par.kind, par.shown, par.size)
+			fmt.Fprintf(b, "{Name: %q, Kind: %s.%s, Type: %q, Size: %d", par.declared, gpu, par.kind, par.shown, par.size)
+			if par.layout != "" && par.layout != par.shown {
+				fmt.Fprintf(b, ", Layout: %q", par.layout)
+			}
+			if par.readOnly {
+				b.WriteString(", ReadOnly: true")
+			}
+			b.WriteString("},\n")
 		}
 		b.WriteString("},\n")
 	}
-	b.WriteString("PTX: quernPTX,\n")
+	fmt.Fprintf(b, "Code: %s,\n", codeName)
 	writeVariants(b, gpu, k.Variants)
 	writeSpecial(b, gpu, k.Special)
 	writeFormats(b, gpu, k.IR.Formats)
@@ -261,8 +306,7 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if k.Variants[0].Cooperative {
 		b.WriteString("Cooperative: true,\n")
 	}
-	fmt.Fprintf(b, "Host: %s,\n})\n", hostName(name))
-	fmt.Fprintf(b, "\nvar _ = %s%s // compiled, not called\n", k.IR.Func.Go.Name, typeArguments(p, k, qualify))
+	fmt.Fprintf(b, "Host: %s,\nPlain: %s,\n})\n", hostName(name), plainName(name))
 	return params
 }
 

@@ -260,6 +260,7 @@ func TestAPanicOfTheCompilerIsAFault(t *testing.T) {
 // The bytes depend on nothing but the source: not on the order of a map, nor on
 // what was compiled before.
 func TestSameSourceGivesTheSameBytes(t *testing.T) {
+	testmodule.NeedSource(t)
 	var first *generate.Output
 	for load := range 2 {
 		packages, err := frontend.Load(t.Context(), "../../conformance", ".")
@@ -507,6 +508,7 @@ func TestGeneratedCodeCompiles(t *testing.T) {
 
 // Kernels give on every device what they give as plain Go.
 func TestGeneratedCodeRuns(t *testing.T) {
+	testmodule.NeedSource(t)
 	archive, err := os.ReadFile("testdata/features.txt")
 	if err != nil {
 		t.Fatal(err)
@@ -553,4 +555,42 @@ func goCommand(t *testing.T, dir string, args ...string) (string, error) {
 	cmd.Dir = dir
 	out, err := cmd.CombinedOutput()
 	return string(out), err
+}
+
+func TestParametersAreDescribed(t *testing.T) {
+	out, err := text(t, `package p
+
+import "quern.dev/kernel"
+
+type Pixel struct{ R, G uint8 }
+
+type Level int32
+
+//quern:kernel
+func describe(t kernel.Thread, n int, p Pixel, a [2]Pixel, h kernel.Float16, c complex64, in []Pixel, out []Level, sums []float64) {
+	out[0] = Level(in[0].R) + Level(p.G)
+	sums[0] = real(complex128(c))
+}
+`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const pixel = "struct{R uint8; G uint8}"
+	for _, want := range []string{
+		`{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8}`,
+		`{Name: "p", Kind: gpu.Struct, Type: "main.Pixel", Size: 2, Layout: "` + pixel + `"}`,
+		`{Name: "a", Kind: gpu.Struct, Type: "[2]main.Pixel", Size: 4, Layout: "[2]` + pixel + `"}`,
+		`{Name: "h", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2}`,
+		`{Name: "c", Kind: gpu.Struct, Type: "complex64", Size: 8}`,
+		`{Name: "in", Kind: gpu.Slice, Type: "main.Pixel", Size: 2, Layout: "` + pixel + `", ReadOnly: true}`,
+		`{Name: "out", Kind: gpu.Slice, Type: "main.Level", Size: 4, Layout: "int32"}`,
+		`{Name: "sums", Kind: gpu.Slice, Type: "float64", Size: 8}`,
+	} {
+		if !strings.Contains(string(out.Go), want) {
+			t.Errorf("the generated file does not have\n%s", want)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s", out.Go[:2000])
+	}
 }

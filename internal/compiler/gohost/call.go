@@ -25,7 +25,11 @@ func (e *emitter) call(s *ir.Call) {
 	for i, a := range s.Args {
 		args[i] = e.value(a, f.Params[i].Type, precOr)
 	}
-	callee := ""
+	callee := e.functions.name(e.kernel.Name, f)
+	if callee != "" {
+		e.results(s, fmt.Sprintf("%s(%s)", callee, strings.Join(args, ", ")))
+		return
+	}
 	if f.Go.Method {
 		callee = e.receiver(s.Args[0], f.Params[0].Type) + "." + f.Go.Name
 		if !isExported(f.Go.Name) && f.Go.Package != e.imports.pkg {

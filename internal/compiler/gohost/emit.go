@@ -2,6 +2,7 @@ package gohost
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -42,6 +43,7 @@ func Emit(k *ir.Kernel, imports *Imports) (string, error) {
 	var reserved map[string]bool
 	for range 2 {
 		e := newEmitter(k, f, p, imports, reserved)
+		e.functions = &functions{opt.NewTruncations(imports.pkg), map[*ir.Func]string{}, nil}
 		text := e.function()
 		if e.err != nil {
 			return "", e.err
@@ -96,6 +98,10 @@ type emitter struct {
 	read     map[*ir.Local]bool // variables of the block that the text reads
 	rows     []*text            // functions that run rows of threads
 	warp     *warpNames         // if code for one warp is written
+	avoid    map[string]bool    // package-level names that local ones must not hide
+
+	functions *functions
+	copied    *ir.Func // the function that is written; nil: the kernel
 
 	// Of the region being written: the thread coordinates that it reads, what
 	// its function takes, and the parts of slices that it indexes from 0.
@@ -111,7 +117,7 @@ type emitter struct {
 func newEmitter(k *ir.Kernel, f *facts, p *plan, imports *Imports, reserved map[string]bool) *emitter {
 	e := &emitter{
 		kernel: k, imports: imports, facts: f, plan: p,
-		names: newNames(reserved), reserved: map[string]bool{},
+		names: newNames(reserved), avoid: reserved, reserved: map[string]bool{},
 		scopes: newScopes(), params: map[*ir.Local]bool{}, read: map[*ir.Local]bool{}, grouped: map[ir.Expr]bool{}, costs: map[*ir.Local]int{},
 	}
 	e.root = e.newSection()
@@ -175,8 +181,8 @@ func (e *emitter) function() string {
 	whole.depth--
 	whole.add("}")
 	s := whole.String()
-	for _, row := range e.rows {
-		s += "\n" + row.String()
+	for _, f := range slices.Concat(e.rows, e.functionCopies()) {
+		s += "\n" + f.String()
 	}
 	return s
 }

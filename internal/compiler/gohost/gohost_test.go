@@ -15,6 +15,7 @@ import (
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/gohost"
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -59,6 +60,7 @@ func file(t testing.TB, prog *ir.Program) []byte {
 }
 
 func TestGolden(t *testing.T) {
+	testmodule.NeedSource(t)
 	prog := lower(t, kernelsFile)
 	for _, k := range prog.Kernels {
 		t.Run(k.Name, func(t *testing.T) {
@@ -88,6 +90,7 @@ func TestGolden(t *testing.T) {
 }
 
 func TestEmitLeavesTheKernelAsItWas(t *testing.T) {
+	testmodule.NeedSource(t)
 	for _, k := range lower(t, kernelsFile).Kernels {
 		before := k.String()
 		if _, err := gohost.Emit(k, gohost.NewImports("main")); err != nil {
@@ -102,6 +105,7 @@ func TestEmitLeavesTheKernelAsItWas(t *testing.T) {
 // TestCompiledKernelsDoWhatTheFunctionsDo runs every kernel of testdata/run on
 // the CPU device and as a plain Go function.
 func TestCompiledKernelsDoWhatTheFunctionsDo(t *testing.T) {
+	testmodule.NeedSource(t)
 	runProgram(t, "testdata/run", file(t, lower(t, kernelsFile)), "run")
 }
 

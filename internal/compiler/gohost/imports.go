@@ -42,6 +42,15 @@ func (im *Imports) Name(importPath string) string {
 	return name
 }
 
+// Local returns a name for a local variable, like the one that is wanted, that
+// hides neither an import nor a reserved name.
+func (im *Imports) Local(want string) string {
+	for im.taken[want] {
+		want += "_"
+	}
+	return want
+}
+
 // Specs returns the import specifications, such as `"math"`, sorted by path. A
 // name is stated where it might not be the package's own.
 func (im *Imports) Specs() []string {

@@ -141,6 +141,7 @@ func (e *emitter) rowLoop(l *rowLoop) {
 	e.out.splice(section.text)
 	e.out.add("%s", head)
 	e.out.depth++
+	e.look(l.loop)
 }
 
 // restore undoes interchange, so that the kernel can be emitted again.

@@ -10,11 +10,12 @@ import (
 // nothing shadows anything.
 type names struct {
 	taken map[string]bool
+	last  map[string]int // number behind a name that was given out, by name
 	of    map[any]string
 }
 
 func newNames(reserved map[string]bool) *names {
-	n := &names{taken: map[string]bool{}, of: map[any]string{}}
+	n := &names{taken: map[string]bool{}, last: map[string]int{}, of: map[any]string{}}
 	for _, word := range strings.Fields(fixedNames) {
 		n.taken[word] = true
 	}
@@ -44,8 +45,9 @@ func (n *names) fresh(want string) string {
 		want = "v" + want
 	}
 	name := want
-	for i := 2; n.taken[name]; i++ {
+	for i := max(2, n.last[want]); n.taken[name]; i++ {
 		name = want + strconv.Itoa(i)
+		n.last[want] = i
 	}
 	n.taken[name] = true
 	return name

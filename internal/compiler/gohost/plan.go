@@ -85,9 +85,13 @@ func (p *plan) findHomes(fn *ir.Func, f *facts) {
 	in := map[*ir.Local][]*region{} // that mention it, nil standing for the block
 	needed := map[*ir.Local]bool{}  // a region needs the value that another left
 	mention := func(u usage, g *region) {
+		first := map[*ir.Local]ir.Stmt{}
+		if g != nil {
+			first = firstMentions(g.stmts)
+		}
 		for v := range u.all() {
 			in[v] = append(in[v], g)
-			if g == nil || !assignedFirst(g, v) {
+			if s := first[v]; s == nil || !definesFirst(s, v) {
 				needed[v] = true
 			}
 			if len(in[v]) > 1 || g == nil {
@@ -138,6 +142,20 @@ func (p *plan) findHomes(fn *ir.Func, f *facts) {
 			p.carried = append(p.carried, v)
 		}
 	}
+}
+
+// firstMentions returns the statement of a list that mentions a variable first, by
+// variable.
+func firstMentions(list []ir.Stmt) map[*ir.Local]ir.Stmt {
+	first := map[*ir.Local]ir.Stmt{}
+	for _, s := range list {
+		for v := range uses(s).all() {
+			if first[v] == nil {
+				first[v] = s
+			}
+		}
+	}
+	return first
 }
 
 // assignedFirst reports whether a region needs no value of v from before.

@@ -82,6 +82,7 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 	e.out.at(s.Pos, false, "%s", forClause("", cond, next))
 	e.targets = append(e.targets, t)
 	e.indented(func() {
+		e.look(s)
 		e.items(pre)
 		if !inHeader && s.Cond != nil {
 			e.faults(mayFault)

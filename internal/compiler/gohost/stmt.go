@@ -80,6 +80,10 @@ func (e *emitter) stmt(s ir.Stmt) {
 	case *ir.Memory:
 		e.memory(s)
 	case *ir.Panic:
+		if e.copied != nil {
+			e.out.at(s.Pos, true, "panic(%s)", strconv.Quote(s.Reason))
+			return
+		}
 		e.out.at(s.Pos, true, "%s(r, %s)", e.member(hostPath, "Fail"), strconv.Quote(s.Reason))
 	case *ir.Check:
 		e.out.at(placePos(s.Place), true, "_ = %s", e.place(s.Place))
@@ -236,6 +240,7 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.out.at(s.Pos, e.facts.exprMayFault(s.Cond) || e.facts.mayFault(s.Post), "%s", forClause(init, cond, post))
 	e.out.depth++
 	e.targets = append(e.targets, t)
+	e.look(s)
 	if len(s.Pre) > 0 {
 		e.stmts(s.Pre)
 		if s.Cond != nil {
@@ -248,6 +253,16 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	e.targets = e.targets[:len(e.targets)-1]
 	e.out.depth--
 	e.out.add("}")
+}
+
+// look prints, at the start of an iteration of a loop that may go on for long, the
+// end of a launch that has failed or was given up.
+func (e *emitter) look(s *ir.Loop) {
+	if s.Long {
+		e.out.add("if r.Halted() {")
+		e.out.at(s.Pos, true, "\tr.Halt()")
+		e.out.add("}")
+	}
 }
 
 // withPost prints the body of the innermost loop and what follows it in each
@@ -395,8 +410,12 @@ func jump(word string, l *label, innermost bool) string {
 	return word + " " + l.name
 }
 
-// returns prints the end of a thread.
+// returns prints the end of a thread, or of a function.
 func (e *emitter) returns(s *ir.Return) {
+	if e.copied != nil {
+		e.returnValues(s)
+		return
+	}
 	innermost := true
 	for i := len(e.targets) - 1; i >= 0; i-- {
 		t := e.targets[i]

@@ -2,7 +2,6 @@ package gohost
 
 import (
 	"fmt"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -62,18 +61,32 @@ func (t *text) mentions(name string) bool {
 	return slices.ContainsFunc(t.lines, func(l line) bool { return word.MatchString(l.text) })
 }
 
+// maxDirectives bounds the line directives of a function that are not for lines
+// which can fail: the Go compiler takes time for each directive in each basic block.
+const maxDirectives = 1000
+
 // String renders the lines. A line directive stands before each line whose
 // source position is not the one the compiler would assume; lines that cannot
 // fail share that of the line before if it is of the same source line.
 func (t *text) String() string {
+	if s, directives := t.render(false); directives <= maxDirectives {
+		return s
+	}
+	s, _ := t.render(true)
+	return s
+}
+
+// render renders the lines, with directives for those that can fail only or for all.
+func (t *text) render(sparse bool) (_ string, directives int) {
 	var b strings.Builder
 	file, next, last := "", 0, 0 // what the compiler takes the next line for; the last source line
 	for _, l := range t.lines {
 		if l.label != nil && !l.label.used {
 			continue
 		}
-		if name := filepath.Base(l.pos.File); l.pos.Line != 0 {
-			if (name != file || l.pos.Line != next) && (l.exact || name != file || l.pos.Line != last) {
+		if name := l.pos.File; l.pos.Line != 0 {
+			if (name != file || l.pos.Line != next) && (l.exact || !sparse && (name != file || l.pos.Line != last)) {
+				directives++
 				file, next = name, l.pos.Line
 				fmt.Fprintf(&b, "//line %s:%d\n", file, next)
 			}
@@ -86,5 +99,5 @@ func (t *text) String() string {
 		}
 		next++
 	}
-	return b.String()
+	return b.String(), directives
 }

@@ -98,7 +98,7 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 	case *If:
 		return &If{c.Expr(s.Cond), c.Body(s.Then), c.Body(s.Else), s.Pos, s.Go}
 	case *Loop:
-		return &Loop{c.label(s.Label), c.Body(s.Pre), c.Expr(s.Cond), c.Body(s.Body), c.Body(s.Post), s.Pos, s.Unroll}
+		return &Loop{c.label(s.Label), c.Body(s.Pre), c.Expr(s.Cond), c.Body(s.Body), c.Body(s.Post), s.Pos, s.Unroll, s.Long}
 	case *Block:
 		return &Block{c.label(s.Label), c.Body(s.Body)}
 	case *Break:
@@ -184,7 +184,7 @@ func (c *Cloner) Expr(e Expr) Expr {
 		t.X, t.Y = c.Expr(e.X), c.Expr(e.Y)
 		return &t
 	case *Convert:
-		return &Convert{e.T, c.Expr(e.X)}
+		return &Convert{e.T, c.Expr(e.X), e.InRange}
 	case *Len:
 		return &Len{c.Expr(e.X)}
 	case *Cap:

@@ -33,7 +33,7 @@ type Unary struct {
 // Binary applies an arithmetic, comparison or short-circuit operator. The
 // operands have the same type, except that a shift count may be of any integer
 // type. Integer arithmetic wraps; shifts by more than the width give what Go
-// gives.
+// gives. Passes order pointers too, by their addresses.
 type Binary struct {
 	Op   BinaryOp
 	X, Y Expr
@@ -46,10 +46,14 @@ type Binary struct {
 }
 
 // Convert converts between numeric types as Go does, or renames a type. A
-// conversion of a float to its own kind keeps its operand from being fused.
+// conversion of a float to its own kind keeps its operand from being fused. Where
+// Go leaves the result open, of a float beyond the range of an integer type, it is
+// the nearest integer of that type, and 0 for NaN.
 type Convert struct {
 	T *Type
 	X Expr
+	// InRange: the float X is known to be no NaN, and to fit the integer type T.
+	InRange bool
 }
 
 // Len and Cap are the length and capacity of a slice, of type int.
@@ -213,12 +217,20 @@ func (x *Intrinsic) Type() *Type { return x.T }
 func (x *Composite) Type() *Type { return x.T }
 func (x *Select) Type() *Type    { return x.X.Type() }
 
-// Type is bool for comparisons and the operands' type otherwise.
+// Type is bool for comparisons and the operands' type otherwise. Of long chains,
+// such as sums of many terms, it looks at what is no Binary itself.
 func (x *Binary) Type() *Type {
-	if x.Op.IsComparison() {
-		return TBool
+	for !x.Op.IsComparison() {
+		if _, chained := x.Y.(*Binary); !chained && !x.Op.IsShift() {
+			return x.Y.Type()
+		}
+		next, chained := x.X.(*Binary)
+		if !chained {
+			return x.X.Type()
+		}
+		x = next
 	}
-	return x.X.Type()
+	return TBool
 }
 
 func (*Const) expr()       {}

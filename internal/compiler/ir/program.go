@@ -21,6 +21,10 @@ type Kernel struct {
 	Formats  []*Format // calls of kernel.Printf; Format.ID is the index
 	Options  Options
 
+	// Written says of each parameter whether it is a slice whose elements the kernel
+	// may write. A pass sets it.
+	Written []bool
+
 	// Special are the parameters whose listed values get forms of the kernel in
 	// which they are constants.
 	Special []Special

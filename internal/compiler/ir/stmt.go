@@ -32,6 +32,10 @@ type Loop struct {
 	Pos   Pos
 
 	Unroll Unroll
+
+	// Long: it may go on for long, or for ever. The Go form looks in each iteration
+	// whether its launch was given up.
+	Long bool
 }
 
 // Block is a statement list that Break can leave.

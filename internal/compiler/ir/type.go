@@ -186,26 +186,31 @@ func (t *Type) Equal(u *Type) bool {
 
 // directories matches what precedes the package name in a full type name, also
 // in those of type arguments.
-var directories = regexp.MustCompile(`[^\[\],*\s]*/`)
+var directories = regexp.MustCompile(`[^\[\]{},*\s]*/`)
 
 // String is the Go type with package names instead of import paths.
 func (t *Type) String() string {
 	if t == nil {
 		return "<nil>"
 	}
+	return directories.ReplaceAllString(t.FullName(), "")
+}
+
+// FullName is the Go type with import paths.
+func (t *Type) FullName() string {
 	if t.Name != "" {
-		return directories.ReplaceAllString(t.Name, "")
+		return t.Name
 	}
 	if t.IsComplex() {
 		return t.complexName()
 	}
 	switch t.Kind {
 	case Array:
-		return fmt.Sprintf("[%d]%s", t.Len, t.Elem)
+		return fmt.Sprintf("[%d]%s", t.Len, t.Elem.FullName())
 	case Slice:
-		return "[]" + t.Elem.String()
+		return "[]" + t.Elem.FullName()
 	case Pointer:
-		return "*" + t.Elem.String()
+		return "*" + t.Elem.FullName()
 	case Struct:
 		var b strings.Builder
 		b.WriteString("struct{")
@@ -213,7 +218,7 @@ func (t *Type) String() string {
 			if i > 0 {
 				b.WriteString("; ")
 			}
-			fmt.Fprintf(&b, "%s %s", f.Name, f.Type)
+			fmt.Fprintf(&b, "%s %s", f.Name, f.Type.FullName())
 		}
 		return b.String() + "}"
 	}

@@ -101,7 +101,7 @@ func (v *verifier) binary(e *Binary) {
 	case Eq, Ne:
 		ok = x.Equal(y) && (x.IsScalar() || x.Kind == Slice)
 	case Lt, Le, Gt, Ge:
-		ok = number && x.Equal(y)
+		ok = (number || x.Kind == Pointer) && x.Equal(y)
 	case LAnd, LOr:
 		ok = x.Kind == Bool && y.Kind == Bool
 	}

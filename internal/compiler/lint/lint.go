@@ -13,15 +13,20 @@ import (
 
 // Finding is something that makes a kernel slow.
 type Finding struct {
-	Kernel string
-	Pos    ir.Pos
-	Rule   string // "uncoalesced", "bank conflict", ...
-	Text   string // what was found
-	Advice string // what to try
+	Kernel  string
+	Handler bool // Kernel is the handler of an actor; Check does not know
+	Pos     ir.Pos
+	Rule    string // "uncoalesced", "bank conflict", ...
+	Text    string // what was found
+	Advice  string // what to try
 }
 
 func (f Finding) String() string {
-	return fmt.Sprintf("%s: kernel %s: %s: %s; %s", f.Pos, f.Kernel, f.Rule, f.Text, f.Advice)
+	what := "kernel"
+	if f.Handler {
+		what = "handler"
+	}
+	return fmt.Sprintf("%s: %s %s: %s: %s; %s", f.Pos, what, f.Kernel, f.Rule, f.Text, f.Advice)
 }
 
 // Architecture is the one that spills are looked for on, with ptxas.

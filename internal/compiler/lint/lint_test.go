@@ -11,6 +11,7 @@ import (
 	"quern.dev/internal/compiler/frontend"
 	"quern.dev/internal/compiler/lint"
 	"quern.dev/internal/ptxas"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -43,6 +44,7 @@ func findings(t *testing.T, file string) string {
 }
 
 func TestSlowKernelsAreFound(t *testing.T) {
+	testmodule.NeedSource(t)
 	const golden = "testdata/slow.golden"
 	got := findings(t, "testdata/slow.go")
 	if *update {
@@ -60,12 +62,14 @@ func TestSlowKernelsAreFound(t *testing.T) {
 }
 
 func TestFastKernelsAreLeftAlone(t *testing.T) {
+	testmodule.NeedSource(t)
 	if got := findings(t, "testdata/fast.go"); got != "" {
 		t.Errorf("have\n%s", got)
 	}
 }
 
 func TestTunedKernelsOfTheRepositoryAreLeftAlone(t *testing.T) {
+	testmodule.NeedSource(t)
 	packages, err := frontend.Load(context.Background(), "../../..", "./examples/photo", "./examples/saxpy", "./bench/...")
 	if err != nil {
 		t.Fatal(err)

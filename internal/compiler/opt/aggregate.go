@@ -1,6 +1,10 @@
 package opt
 
-import "quern.dev/internal/compiler/ir"
+import (
+	"slices"
+
+	"quern.dev/internal/compiler/ir"
+)
 
 // assign returns the assignments of scalars that an assignment of an aggregate
 // stands for.
@@ -12,16 +16,29 @@ func (s *scalariser) assign(a *ir.Assign) []ir.Stmt {
 	x.settlePlace(a.Dst)
 	src := x.settle(a.Src)
 	x.flatten(a.Dst, src)
-	// A value that is loaded as a whole and its destination, of the same type, are
-	// the same or apart: only a composed value reads one part to write another.
-	if _, composed := src.(*ir.Composite); composed && x.overlaps() {
-		x.detach()
+	// Go evaluates the right side before it stores. What is loaded as a whole from a
+	// place that is the destination or apart from it can be copied in any order.
+	l, whole := src.(*ir.Load)
+	anyOrder := whole && !x.mayOverlapInPart(a.Dst, l.Place)
+	size := max(len(x.moves), 1)
+	if anyOrder {
+		size = maxHeld
 	}
-	for _, m := range x.moves {
-		x.emit(m.dst, m.src)
+	for moves := range slices.Chunk(x.moves, size) {
+		if x.overlap(moves) {
+			x.hold(moves, anyOrder)
+		}
+		for _, m := range moves {
+			x.emit(m.dst, m.src)
+		}
 	}
 	return x.out
 }
+
+// maxHeld is the number of values that are read before the first is written where
+// the order does not matter: they are on their way from memory at the same time,
+// and may be joined.
+const maxHeld = 16
 
 // rootOf returns the variable of the source program that v is a part of.
 func (s *scalariser) rootOf(v *ir.Local) *ir.Local {
@@ -188,11 +205,24 @@ func (x *expansion) partOf(e ir.Expr, i int, t *ir.Type) ir.Expr {
 	return simplifyExpr(&ir.Zero{T: t})
 }
 
-// overlaps reports whether a move reads what an earlier one has written.
-func (x *expansion) overlaps() bool {
+// hold reads the values of moves into temporaries: all, or the scalars only.
+func (x *expansion) hold(moves []move, scalars bool) {
+	for i, m := range moves {
+		t := m.dst.Type()
+		if asConst(m.src) != nil || scalars && t.IsAggregate() {
+			continue
+		}
+		v := x.temp(t)
+		x.emit(&ir.VarPlace{Var: v}, m.src)
+		moves[i].src = ir.Get(v)
+	}
+}
+
+// overlap reports whether a move reads what an earlier one may write.
+func (x *expansion) overlap(moves []move) bool {
 	written := map[*ir.Local]bool{}
 	stored := false
-	for i, m := range x.moves {
+	for i, m := range moves {
 		if i > 0 && x.reads(m.src, written, stored) {
 			return true
 		}
@@ -228,18 +258,6 @@ func (x *expansion) reads(e ir.Expr, vars map[*ir.Local]bool, memory bool) bool 
 	return found
 }
 
-// detach reads all values into temporaries before the first is written.
-func (x *expansion) detach() {
-	for i, m := range x.moves {
-		if asConst(m.src) != nil {
-			continue
-		}
-		t := x.temp(m.dst.Type())
-		x.emit(&ir.VarPlace{Var: t}, m.src)
-		x.moves[i].src = ir.Get(t)
-	}
-}
-
 // emit appends a move.
 func (x *expansion) emit(dst ir.Place, src ir.Expr) {
 	t := dst.Type()
@@ -255,11 +273,15 @@ func (x *expansion) emit(dst ir.Place, src ir.Expr) {
 		return
 	}
 	i := x.temp(ir.TInt)
+	index := ir.Get(i)
 	at := func(p ir.Place) ir.Place {
-		return &ir.IndexPlace{X: ir.ClonePlace(p), Index: ir.Get(i), Pos: x.pos}
+		return &ir.IndexPlace{X: ir.ClonePlace(p), Index: ir.CloneExpr(index), Pos: x.pos}
 	}
 	var elem ir.Expr = &ir.Zero{T: t.Elem}
 	if l, ok := src.(*ir.Load); ok {
+		if x.mayOverlapInPart(dst, l.Place) {
+			index = x.away(dst, l.Place, i)
+		}
 		elem = &ir.Load{Place: at(l.Place)}
 	}
 	body := &expansion{scalariser: x.scalariser, pos: x.pos, target: x.target}
@@ -273,4 +295,22 @@ func (x *expansion) emit(dst ir.Place, src ir.Expr) {
 			Src: &ir.Binary{Op: ir.Add, X: ir.Get(i), Y: ir.IntConst(ir.TInt, 1), Pos: x.pos}}},
 		Pos: x.pos,
 	})
+}
+
+// away is the element that step i of a copy moves so that no element is read after
+// it was written: they are moved from the last to the first if the destination is
+// behind the source.
+func (x *expansion) away(dst, src ir.Place, i *ir.Local) ir.Expr {
+	behind := x.temp(ir.TBool)
+	x.set(&ir.VarPlace{Var: behind}, &ir.Binary{Op: ir.Gt, X: addressOf(dst), Y: addressOf(src), Pos: x.pos})
+	last := ir.IntConst(ir.TInt, dst.Type().Len-1)
+	return &ir.Select{Cond: ir.Get(behind), X: &ir.Binary{Op: ir.Sub, X: last, Y: ir.Get(i), Pos: x.pos}, Y: ir.Get(i)}
+}
+
+func addressOf(p ir.Place) ir.Expr {
+	p = ir.ClonePlace(p)
+	if d, ok := p.(*ir.DerefPlace); ok {
+		return d.Ptr
+	}
+	return &ir.Addr{T: ir.PointerTo(p.Type()), Place: p}
 }

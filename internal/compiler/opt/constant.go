@@ -136,8 +136,7 @@ func constCompare(op ir.BinaryOp, x, y *ir.Const) *ir.Const {
 	return ir.BoolConst(!less)
 }
 
-// constConvert converts a constant, nil where the result is not defined by Go
-// (a float out of the integer's range).
+// constConvert converts a constant, nil where that has no constant.
 func constConvert(t *ir.Type, x *ir.Const) *ir.Const {
 	switch {
 	case t.IsHalf() && x.T.IsFloat():
@@ -153,26 +152,29 @@ func constConvert(t *ir.Type, x *ir.Const) *ir.Const {
 	case x.T.IsInteger():
 		return wrapped(t, x.Bits)
 	}
-	f := math.Trunc(x.Float)
-	switch {
-	case !(f >= -1<<63 && f < 1<<64):
-		return nil
-	case f < 0:
-		return fits(t, wrapped(t, uint64(int64(f))), f)
-	}
-	return fits(t, wrapped(t, uint64(f)), f)
+	return constToInteger(t, x.Float)
 }
 
-// fits returns c if it has the value f.
-func fits(t *ir.Type, c *ir.Const, f float64) *ir.Const {
-	back := float64(c.Bits)
+// constToInteger truncates a float: see ir.Convert.
+func constToInteger(t *ir.Type, f float64) *ir.Const {
+	low, limit := integerLimits(t)
+	highest := ^uint64(0) >> (64 - 8*t.Size())
 	if t.IsSigned() {
-		back = float64(c.Int64())
+		highest >>= 1
 	}
-	if back != f {
-		return nil
+	switch {
+	case f != f:
+		return wrapped(t, 0)
+	case f >= limit:
+		return wrapped(t, highest)
+	case f <= low && t.IsSigned():
+		return wrapped(t, highest+1)
+	case f <= low:
+		return wrapped(t, 0)
+	case f < 0:
+		return wrapped(t, uint64(int64(f)))
 	}
-	return c
+	return wrapped(t, uint64(f))
 }
 
 // constToFloat rounds an integer once, to the target's precision.

@@ -19,7 +19,7 @@ func (w *rangeWalk) effect(s *ir.Effect) {
 	}
 	for _, v := range s.Dst {
 		if i, ok := w.index[v]; ok {
-			w.env[i] = binding{}
+			w.env.bind(i, binding{})
 		}
 	}
 }

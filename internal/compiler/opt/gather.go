@@ -11,12 +11,17 @@ import "quern.dev/internal/compiler/ir"
 // fault itself is the same, because checks keep their order and only those move
 // that nothing which can fail in another way precedes.
 func gather(k *ir.Kernel) error {
-	g := gatherer{countUses(k.Func)}
+	var g gatherer
+	for v, u := range countUses(k.Func) {
+		if u.addressed {
+			g.addressed = append(g.addressed, v)
+		}
+	}
 	k.Func.Body = g.list(k.Func.Body)
 	return nil
 }
 
-type gatherer struct{ uses usages }
+type gatherer struct{ addressed []*ir.Local }
 
 func (g gatherer) list(list []ir.Stmt) []ir.Stmt {
 	out := make([]ir.Stmt, 0, len(list))
@@ -47,16 +52,17 @@ func (g gatherer) list(list []ir.Stmt) []ir.Stmt {
 // gathered returns a run with its checks in front, as far as they can come
 // there, and with them the integers that they are about.
 func (g gatherer) gathered(run []*ir.Assign) []ir.Stmt {
+	if len(run) == 0 {
+		return nil
+	}
 	var front []ir.Stmt
 	var checked []ir.Place
 	moved := map[*ir.Assign]bool{}
 	written := map[*ir.Local]bool{} // by what stays
 	seen := map[*ir.Local]bool{}    // read or written by what stays
 	checking := 0                   // assignments with checks
-	for v, u := range g.uses {
-		if u.addressed { // what stays may use it through a pointer
-			written[v], seen[v] = true, true
-		}
+	for _, v := range g.addressed { // what stays may use it through a pointer
+		written[v], seen[v] = true, true
 	}
 	for _, a := range run {
 		places, ok := movable(a, written)

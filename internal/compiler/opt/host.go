@@ -7,12 +7,15 @@ import (
 )
 
 // Host prepares a kernel, as the front end made it, for the Go back end, and
-// leaves k as it was: calls of functions that use the thread, and of formulas, are inlined, and
-// short loops of plain assignments with constant bounds unrolled, which the Go
+// leaves k as it was: calls of functions that use the thread or may go on for long,
+// and of formulas, are inlined, and short loops of plain assignments with constant bounds unrolled, which the Go
 // compiler does not do. Stores that nothing reads go: vet tools see the text as the
 // kernel's own.
 func Host(k *ir.Kernel) *ir.Kernel {
-	k = inlineIf(k, func(f *ir.Func) bool { return f.UsesThread || isFormula(f) || isArrayFormula(f) })
+	long := map[*ir.Func]bool{}
+	k = inlineIf(k, func(f *ir.Func) bool {
+		return f.UsesThread || isFormula(f) || isArrayFormula(f) || isLong(f, long)
+	})
 	k.Func.Body, _ = sideFor(k.Func.Body, true)
 	_ = versions(k) // finds no fault in a kernel
 	copyAtOnce(k)
@@ -25,6 +28,8 @@ func Host(k *ir.Kernel) *ir.Kernel {
 	stride(k.Func)
 	_ = hoist(k) // finds no fault in a kernel
 	deadStores(k.Func)
+	markLong(k.Func)
+	conversions(k.Func)
 	return k
 }
 

@@ -65,7 +65,7 @@ func (w *rangeWalk) memory(s *ir.Memory) {
 		w.apart(func() { w.place(p) })
 	}
 	if i, ok := w.index[s.Dst]; ok {
-		w.env[i] = binding{}
+		w.env.bind(i, binding{})
 	}
 }
 

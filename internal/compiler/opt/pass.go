@@ -16,6 +16,7 @@ type pass struct {
 // common are the passes that both variants of a kernel share, in their order.
 var common = []pass{
 	{"inline", inline},
+	{"writes", writes},
 	{"target", forPTX},
 	{"unchecked", unchecked},
 	{"pointers", pointers},
@@ -48,6 +49,7 @@ func (v variant) passes() []pass {
 		{"forward", func(k *ir.Kernel) error { forward(k.Func); return nil }},
 		{"strength", strength},
 		{"fuse", fuse},
+		{"conversions", func(k *ir.Kernel) error { conversions(k.Func); return nil }},
 		{"batch", batch},
 		{"gather", gather},
 		{"async sources", func(k *ir.Kernel) error { asyncSources(k, v); return nil }},
@@ -61,6 +63,9 @@ var order = [...][2]string{
 	{"inline", "pointers"},
 	// What the functions hold that is for Go only is there after that.
 	{"inline", "target"},
+	// What is written is said for all devices, and by what is called.
+	{"inline", "writes"},
+	{"writes", "target"},
 	{"target", "uniform"},
 	// Checks that an unchecked kernel does not want would keep code alive.
 	{"inline", "unchecked"},
@@ -92,6 +97,8 @@ var order = [...][2]string{
 	{"ranges", "forward"},
 	// Strength reduction may leave a multiplication that fuses.
 	{"strength", "fuse"},
+	// What is converted is more than a variable.
+	{"forward", "conversions"},
 	// Conditions are what they will be.
 	{"late fold", "hoist"},
 	// Intervals are of scalars, and bounds are variables.
@@ -132,7 +139,7 @@ func PTX(k *ir.Kernel) ([]Variant, error) { return Config{}.PTX(k) }
 // PTX is the function PTX with fewer passes.
 func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 	shared := ir.CloneKernel(k)
-	if err := run(shared, c.keep(common)); err != nil {
+	if err := c.run(shared, common); err != nil {
 		return nil, err
 	}
 	var out []Variant
@@ -141,7 +148,7 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		variants = variants[max(0, len(variants)-n):]
 	}
 	for _, v := range variants {
-		k, err := finish(shared, c.keep(v.passes()))
+		k, err := c.finish(shared, v.passes())
 		if err != nil {
 			return nil, err
 		}
@@ -162,6 +169,9 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		out = append([]Variant{{"coarse", k}}, out...)
 	}
 	for _, v := range out {
+		if err := c.ended(); err != nil {
+			return nil, err
+		}
 		constantTables(v.Kernel)
 		if len(v.Limits) > 0 {
 			vectorise(v.Kernel)
@@ -207,17 +217,20 @@ func checks(k *ir.Kernel) int {
 }
 
 // finish returns a variant of a kernel that the common passes have run on.
-func finish(k *ir.Kernel, passes []pass) (*ir.Kernel, error) {
+func (c Config) finish(k *ir.Kernel, passes []pass) (*ir.Kernel, error) {
 	k = ir.CloneKernel(k)
-	if err := run(k, passes); err != nil {
+	if err := c.run(k, passes); err != nil {
 		return nil, err
 	}
 	return k, nil
 }
 
-// run applies passes to a kernel.
-func run(k *ir.Kernel, passes []pass) error {
-	for _, p := range passes {
+// run applies those of the passes that c keeps to a kernel.
+func (c Config) run(k *ir.Kernel, passes []pass) error {
+	for _, p := range c.keep(passes) {
+		if err := c.ended(); err != nil {
+			return err
+		}
 		if err := p.run(k); err != nil {
 			if errors.As(err, new(Errors)) {
 				return err
@@ -237,7 +250,7 @@ func run(k *ir.Kernel, passes []pass) error {
 // stage is what a kernel promises after the named pass.
 func stage(name string) ir.Stage {
 	switch name {
-	case "inline", "target", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
+	case "inline", "writes", "target", "unchecked", "pointers", "versions", "uniform", "collectives", "fold", "unroll":
 		return ir.StageInlined
 	}
 	return ir.StageFinal

@@ -42,7 +42,7 @@ func through(t *testing.T, last string, k *ir.Kernel) string {
 		if p.name != last {
 			continue
 		}
-		if err := run(k, common[:i+1]); err != nil {
+		if err := all.run(k, common[:i+1]); err != nil {
 			t.Fatalf("%v\n%s", err, k)
 		}
 		return text(k)
@@ -284,3 +284,6 @@ func TestKernelsMayBoundTheirVariants(t *testing.T) {
 		}
 	}
 }
+
+// all is the whole pipeline.
+var all Config

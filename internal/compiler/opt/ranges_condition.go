@@ -18,7 +18,7 @@ func (w *rangeWalk) condition(e ir.Expr) *condition {
 	case *ir.Load:
 		if v, ok := e.Place.(*ir.VarPlace); ok {
 			if i, ok := w.index[v.Var]; ok {
-				return w.env[i].cond
+				return w.env.at(i).cond
 			}
 		}
 	case *ir.Convert:

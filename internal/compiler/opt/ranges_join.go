@@ -32,12 +32,12 @@ func (w *rangeWalk) newJoiner(vars []int, start atomID) *joiner {
 }
 
 // arrive adds a state. The facts in scope are those of its path.
-func (j *joiner) arrive(env []binding) {
+func (j *joiner) arrive(env environment) {
 	for i, v := range j.vars {
 		if j.arrivals == 0 {
-			j.joined[i] = j.summary(v, env[v])
+			j.joined[i] = j.summary(v, env.at(v))
 		} else {
-			j.merge(&j.joined[i], v, env[v])
+			j.merge(&j.joined[i], v, env.at(v))
 		}
 	}
 	j.arrivals++
@@ -121,11 +121,11 @@ type lateBound struct {
 
 // lateBounds returns bounds in the last of several states that are not among
 // those of the first.
-func (j *joiner) lateBounds(env []binding) []lateBound {
+func (j *joiner) lateBounds(env environment) []lateBound {
 	var out []lateBound
 	for i, v := range j.vars {
 		s := &j.joined[i]
-		if env[v].num == nil || s.same != nil {
+		if env.at(v).num == nil || s.same != nil {
 			continue
 		}
 		for _, sign := range [...]int64{1, -1} {
@@ -133,7 +133,7 @@ func (j *joiner) lateBounds(env []binding) []lateBound {
 			if sign < 0 {
 				have = s.below
 			}
-			for _, b := range j.candidates(env[v].num, sign) {
+			for _, b := range j.candidates(env.at(v).num, sign) {
 				if !slices.ContainsFunc(have, b.equal) {
 					out = append(out, lateBound{i, sign, b})
 				}
@@ -145,9 +145,9 @@ func (j *joiner) lateBounds(env []binding) []lateBound {
 
 // addBounds keeps those late bounds that hold in the state before, whose facts
 // are in scope.
-func (j *joiner) addBounds(list []lateBound, env []binding) {
+func (j *joiner) addBounds(list []lateBound, env environment) {
 	for _, l := range list {
-		if p := env[j.vars[l.v]].num; p == nil || !j.w.proves(l.bound.plus(-1, p).scaledOrNil(l.sign)) {
+		if p := env.at(j.vars[l.v]).num; p == nil || !j.w.proves(l.bound.plus(-1, p).scaledOrNil(l.sign)) {
 			continue
 		}
 		s := &j.joined[l.v]
@@ -241,7 +241,7 @@ func (w *rangeWalk) nested(p *poly) bool {
 // finish binds the variables to what all states have in common.
 func (j *joiner) finish() {
 	for i, v := range j.vars {
-		j.w.env[v] = j.bind(v, &j.joined[i])
+		j.w.env.bind(v, j.bind(v, &j.joined[i]))
 	}
 }
 

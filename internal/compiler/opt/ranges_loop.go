@@ -2,7 +2,6 @@ package opt
 
 import (
 	"math"
-	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -41,7 +40,7 @@ func (w *rangeWalk) loop(s *ir.Loop) bool {
 	entry.arrive(w.env)
 	base, m := w.env, w.mark()
 	for {
-		w.env = slices.Clone(base)
+		w.env = base.clone()
 		it := iteration{rangeWalk: w, loop: s, vars: vars, memo: memo, entry: entry}
 		if ends, stable := it.walk(); stable {
 			return ends
@@ -150,7 +149,7 @@ func (it *iteration) walk() (ends, stable bool) {
 	it.outside = w.mark()
 	entered := make([]*poly, len(it.vars))
 	for i, v := range it.vars {
-		entered[i] = w.env[v].num
+		entered[i] = w.env.at(v).num
 	}
 	it.bindHeads()
 	it.left = w.newJoiner(it.vars, w.now())
@@ -163,7 +162,7 @@ func (it *iteration) walk() (ends, stable bool) {
 	if s.Cond != nil {
 		cond = w.condition(s.Cond)
 	}
-	atCond, inside := slices.Clone(w.env), w.mark()
+	atCond, inside := w.env.clone(), w.mark()
 	w.assumeCondition(cond, true)
 	it.assumeSteps(cond, entered)
 	it.noteInside()
@@ -207,7 +206,7 @@ func (it *iteration) bindHeads() {
 	it.heads = make([]head, len(it.vars))
 	for i, v := range it.vars {
 		if w.tracked[v].Type.Kind == ir.Bool {
-			w.env[v] = binding{}
+			w.env.bind(v, binding{})
 			continue
 		}
 		in, h := &it.entry.joined[i], &it.heads[i]
@@ -227,7 +226,7 @@ func (it *iteration) bindHeads() {
 		}
 		facts := joined{above: h.above, below: h.below}
 		h.atom = w.derived(h.rng, facts.facts)
-		w.env[v] = binding{num: h.atom}
+		w.env.bind(v, binding{num: h.atom})
 	}
 }
 
@@ -316,7 +315,7 @@ func (it *iteration) constantStep(v int) int64 {
 // noteInside records the ranges where the body begins.
 func (it *iteration) noteInside() {
 	for i, v := range it.vars {
-		if p := it.env[v].num; p != nil {
+		if p := it.env.at(v).num; p != nil {
 			it.heads[i].inside = it.rangeOf(p)
 		}
 	}
@@ -328,7 +327,7 @@ func (it *iteration) body(continued *joiner, cond *condition, inside scope) bool
 	if !w.continued[s.Label] {
 		return w.list(s.Body)
 	}
-	base := slices.Clone(w.env)
+	base := w.env.clone()
 	if w.list(s.Body) {
 		continued.arrive(w.env)
 	}
@@ -349,7 +348,7 @@ func (it *iteration) verify() (back []interval, ok bool) {
 	back = make([]interval, len(it.vars))
 	ok = true
 	for i, v := range it.vars {
-		h, p := &it.heads[i], w.env[v].num
+		h, p := &it.heads[i], w.env.at(v).num
 		if h.atom == nil {
 			continue
 		}

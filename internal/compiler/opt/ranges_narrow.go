@@ -277,7 +277,7 @@ func (n *narrower) worthNarrowing(e ir.Expr) bool {
 	case *ir.Unary:
 		return true
 	case *ir.Intrinsic:
-		return (e.Op == ir.Min || e.Op == ir.Max) && n.fits(e.Args[0]) && n.fits(e.Args[1])
+		return n.saturates(e)
 	case *ir.Select:
 		return n.fits(e.X) && n.fits(e.Y)
 	}
@@ -309,15 +309,41 @@ func (n *narrower) low(e ir.Expr) ir.Expr {
 	case *ir.Binary:
 		return n.lowBinary(e)
 	case *ir.Intrinsic:
-		if (e.Op == ir.Min || e.Op == ir.Max) && n.fits(e.Args[0]) && n.fits(e.Args[1]) {
-			e.T, e.Args[0], e.Args[1] = ir.TInt32, n.low(e.Args[0]), n.low(e.Args[1])
-			return e
+		if n.fits(e) && n.saturates(e) {
+			return n.saturated(e)
 		}
 	case *ir.Select:
 		e.Cond, e.X, e.Y = n.any(e.Cond), n.low(e.X), n.low(e.Y)
 		return e
 	}
 	return truncated(n.wideOperation(e))
+}
+
+// saturates reports whether the int32 nearest to an int expression is as easy to
+// have as its low bits: of what fits, of floats that are converted, and of minima
+// and maxima of these.
+func (n *narrower) saturates(e ir.Expr) bool {
+	switch x := e.(type) {
+	case *ir.Convert:
+		return isTruncation(x) || n.fits(e)
+	case *ir.Intrinsic:
+		return (x.Op == ir.Min || x.Op == ir.Max) && n.saturates(x.Args[0]) && n.saturates(x.Args[1])
+	}
+	return n.fits(e)
+}
+
+// saturated rebuilds an int expression as the int32 that is nearest to it.
+func (n *narrower) saturated(e ir.Expr) ir.Expr {
+	switch e := e.(type) {
+	case *ir.Convert:
+		if isTruncation(e) {
+			return &ir.Convert{T: ir.TInt32, X: n.any(e.X)}
+		}
+	case *ir.Intrinsic:
+		e.T, e.Args[0], e.Args[1] = ir.TInt32, n.saturated(e.Args[0]), n.saturated(e.Args[1])
+		return e
+	}
+	return n.low(e)
 }
 
 // wideOperation rebuilds an int expression whose operation stays in 64 bits.

@@ -300,6 +300,7 @@ const (
 	budgetOf       = 40
 	proofDepth     = 4
 	conditionsUsed = 24
+	uniformUsed    = 32
 )
 
 // proves reports whether p >= 0 follows from what is known.
@@ -321,7 +322,10 @@ func (pr *prover) derive(p *poly, depth int) bool {
 	if depth == 0 || p.isConst() {
 		return false
 	}
-	for _, u := range pr.uniform {
+	for i, u := range pr.uniform {
+		if i >= uniformUsed && i < len(pr.uniform)-uniformUsed {
+			continue // of thousands, only the outermost and the innermost
+		}
 		if d := p.plus(-1, u); d != nil && pr.rangeOf(d).lo >= 0 {
 			return true
 		}

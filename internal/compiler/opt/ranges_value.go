@@ -136,10 +136,10 @@ func (w *rangeWalk) load(e *ir.Load) *poly {
 		if !ok {
 			return w.fresh(full)
 		}
-		if w.env[i].num == nil {
-			w.env[i].num = w.fresh(full)
+		if w.env.at(i).num == nil {
+			w.env.bind(i, binding{num: w.fresh(full)})
 		}
-		return w.env[i].num
+		return w.env.at(i).num
 	}
 	if path, ok := w.fieldPath(e.Place); ok {
 		if w.fields[path] == nil {
@@ -274,10 +274,10 @@ func (w *rangeWalk) length(e ir.Expr) *poly {
 		if !ok {
 			break
 		}
-		if w.env[i].num == nil {
-			w.env[i].num = w.fresh(full)
+		if w.env.at(i).num == nil {
+			w.env.bind(i, binding{num: w.fresh(full)})
 		}
-		return w.env[i].num
+		return w.env.at(i).num
 	case *ir.SliceExpr:
 		return w.slice(e)
 	case *ir.Zero:

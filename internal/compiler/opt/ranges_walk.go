@@ -2,7 +2,6 @@ package opt
 
 import (
 	"math"
-	"slices"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -17,7 +16,7 @@ type rangeWalk struct {
 	kernel  *ir.Kernel
 	variant variant
 
-	env    []binding // by the scan's numbers
+	env    environment // by the scan's numbers
 	thread [ir.WarpID + 1]*poly
 	fields map[string]*poly // of stable parameters, by path
 	exits  map[*ir.Label]*exits
@@ -57,7 +56,7 @@ func newRangeWalk(k *ir.Kernel, v variant) *rangeWalk {
 		proven: map[*bool]bool{}, limits: map[ir.Expr][2]*poly{}, promises: map[*bool][]*poly{},
 		decisions: map[*ir.If]decision{},
 	}
-	w.env = make([]binding, len(w.tracked))
+	w.env = newEnvironment(len(w.tracked))
 	w.bindThread()
 	w.bindParams()
 	return w
@@ -120,15 +119,15 @@ func (w *rangeWalk) bindParams() {
 		}
 		switch t := v.Type; {
 		case t.Kind == ir.Slice:
-			w.env[n].num = w.launchAtom(ir.SymArg, int64(i), interval{0, w.maxLen()})
+			w.env.bind(n, binding{num: w.launchAtom(ir.SymArg, int64(i), interval{0, w.maxLen()})})
 		case t.Kind == ir.Uint || t.Kind == ir.Uint64:
-			w.env[n].num = w.fresh(kindRange(t.Kind)) // a launch condition sees a signed value
+			w.env.bind(n, binding{num: w.fresh(kindRange(t.Kind))}) // a launch condition sees a signed value
 		case t.IsInteger():
 			r := kindRange(t.Kind)
 			if w.variant != wide && w.sizes[v] {
 				r = w.launchable(v)
 			}
-			w.env[n].num = w.launchAtom(ir.SymArg, int64(i), r)
+			w.env.bind(n, binding{num: w.launchAtom(ir.SymArg, int64(i), r)})
 		}
 	}
 }
@@ -203,7 +202,7 @@ func (w *rangeWalk) assign(s *ir.Assign) {
 	if dst.Var.Type.Kind == ir.Int {
 		w.stored[s] = w.fitsInt32(b.num)
 	}
-	w.env[i] = b
+	w.env.bind(i, b)
 }
 
 // atomic walks the operands one by one: their order is the back end's choice,
@@ -217,7 +216,7 @@ func (w *rangeWalk) atomic(s *ir.Atomic) {
 		return
 	}
 	if i, ok := w.index[s.Dst]; ok {
-		w.env[i] = binding{}
+		w.env.bind(i, binding{})
 	}
 }
 
@@ -236,7 +235,7 @@ func (w *rangeWalk) branch(s *ir.If) bool {
 	isTrue, isFalse := w.decided(cond, true), w.decided(cond, false)
 	w.decisions[s] = decision{isTrue, isFalse}
 
-	w.env = slices.Clone(base)
+	w.env = base.clone()
 	w.assumeCondition(cond, true)
 	thenEnds := w.list(s.Then) && !isFalse
 	if thenEnds {
@@ -245,7 +244,7 @@ func (w *rangeWalk) branch(s *ir.If) bool {
 	thenEnv := w.env
 	w.release(m)
 
-	w.env = slices.Clone(base)
+	w.env = base.clone()
 	w.assumeCondition(cond, false)
 	elseEnds := w.list(s.Else) && !isTrue
 	switch {
@@ -270,7 +269,7 @@ func (w *rangeWalk) branch(s *ir.If) bool {
 }
 
 func (w *rangeWalk) block(s *ir.Block) bool {
-	base, m := slices.Clone(w.env), w.mark()
+	base, m := w.env.clone(), w.mark()
 	join := w.newJoiner(w.regions[s].assigned, w.now())
 	w.exits[s.Label] = &exits{left: join}
 	ends := w.list(s.Body)

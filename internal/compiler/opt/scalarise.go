@@ -73,6 +73,8 @@ type scalariser struct {
 	uses  usages
 	nodes map[*ir.Local]*node // of variables that are split; a leaf has none
 	roots map[*ir.Local]*ir.Local
+
+	values map[*ir.Local]ir.Expr // what variables are assigned; nil until asked for
 }
 
 // survey finds the arrays that are indexed by variables.

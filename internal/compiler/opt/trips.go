@@ -107,7 +107,7 @@ func (w *rangeWalk) countTrips(s *ir.Loop) (t tripCount, ok bool) {
 		return t, false
 	}
 	m, env := w.mark(), w.env
-	w.env = slices.Clone(env)
+	w.env = env.clone()
 	defer func() {
 		w.release(m)
 		w.env = env
@@ -122,7 +122,7 @@ func (w *rangeWalk) countTrips(s *ir.Loop) (t tripCount, ok bool) {
 		}
 		w.assumeCondition(cond, true)
 		for _, i := range w.regions[loopBody{s}].assigned {
-			w.env[i] = binding{}
+			w.env.bind(i, binding{})
 		}
 		before := w.value(ir.Get(v))
 		w.assign(step)

@@ -27,7 +27,7 @@ func (w *rangeWalk) warp(s *ir.Warp) {
 	}
 	for _, v := range s.Dst {
 		if i, ok := w.index[v]; ok {
-			w.env[i] = binding{}
+			w.env.bind(i, binding{})
 		}
 	}
 }

@@ -37,18 +37,34 @@ func (g *generator) floatToFloat(e *ir.Convert, dst operand) operand {
 	return dst
 }
 
-// floatToInteger truncates. Go leaves the result open where the value does not
-// fit; kinds below 32 bits take the low bits of the 32-bit result, as Go does
-// on amd64.
+// floatToInteger truncates. cvt gives what is nearest to a value beyond the range of
+// the integer type. It makes 0 of a NaN, but not where one of the types has 64 bits
+// (PTX ISA, cvt).
 func (g *generator) floatToInteger(e *ir.Convert, dst operand) operand {
-	typ := arithmeticType(e.T.Kind)
+	from, to := arithmeticType(e.X.Type().Kind), arithmeticType(e.T.Kind)
 	if width(e.T.Kind) < 32 {
-		typ = "s32"
+		to = memoryType(e.T.Kind)
 	}
+	opcode := "cvt.rzi." + to + "." + from
 	x := g.inRegister(g.value(e.X))
+	if e.InRange || from == "f32" && width(e.T.Kind) <= 32 {
+		dst = g.into(dst, classOf(e.T))
+		g.emit(opcode, dst, x)
+		return dst
+	}
+	number := g.register(predClass)
+	g.emit("setp.num."+from, number, x, x)
+	if from == "f32" {
+		y := g.register(f32Class)
+		g.emit("selp.f32", y, x, intOperand(f32Class, 0), number)
+		dst = g.into(dst, classOf(e.T))
+		g.emit(opcode, dst, y)
+		return dst
+	}
+	truncated := g.register(classOf(e.T))
+	g.emit(opcode, truncated, x)
 	dst = g.into(dst, classOf(e.T))
-	g.emit("cvt.rzi."+typ+"."+arithmeticType(e.X.Type().Kind), dst, x)
-	g.extend(e.T.Kind, dst, dst)
+	g.emit("selp."+bitType(e.T.Kind), dst, truncated, zeroOperand(dst.class), number)
 	return dst
 }
 

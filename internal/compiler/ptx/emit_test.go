@@ -11,6 +11,7 @@ import (
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/internal/compiler/ir/irtest"
 	"quern.dev/internal/ptxas"
+	"quern.dev/internal/testmodule"
 )
 
 var update = flag.Bool("update", false, "write golden files")
@@ -72,6 +73,7 @@ func matmul() *ir.Kernel {
 }
 
 func TestEmittedTextMatchesItsGolden(t *testing.T) {
+	testmodule.NeedSource(t)
 	for _, k := range []*ir.Kernel{saxpy(), matmul()} {
 		m := emit(t, k, ptxas.Architectures...)
 		golden := filepath.Join("testdata", k.Name+".ptx")

@@ -126,7 +126,7 @@ func operations(ctx context.Context, dev *gpu.Device) []operation {
 		}},
 		{"a kernel that is compiled, loaded and launched", always, with(func(x *gpu.Buffer[float64]) error {
 			loads++
-			k, err := dev.Compile(fmt.Sprintf(`package main
+			k, err := dev.Compile(ctx, fmt.Sprintf(`package main
 
 import "quern.dev/kernel"
 

@@ -3,6 +3,7 @@ package actors
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -51,6 +52,24 @@ func TestStateOutlivesMessages(t *testing.T) {
 	})
 }
 
+// The simulator says in the handler's words what it finds.
+func TestARaceOnTheStateIsReportedAsSuch(t *testing.T) {
+	rt := open(t, gpu.Sim)
+	ctx := within(t, 10*time.Second)
+	for range 2 { // also of an actor that is not the first of its launch
+		a, err := SpawnCareless(ctx, rt, ring.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = a.Ask(ctx, 1)
+		fault, ok := errors.AsType[*gpu.KernelError](err)
+		const want = "data race in global memory: global load of 4 bytes: the actor's state.Count (the other access: handlers.go:"
+		if !ok || fault.Kind != gpu.DataRace || !strings.HasPrefix(fault.Reason, want) {
+			t.Errorf("got  %v\nwant %s", err, want)
+		}
+	}
+}
+
 func TestHandlersThatFailStopTheirActorOnly(t *testing.T) {
 	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
 		for _, kind := range []Kind{Fail, Crash} {
@@ -68,7 +87,7 @@ func TestHandlersThatFailStopTheirActorOnly(t *testing.T) {
 			_, err = a.Ask(ctx, Sample{Kind: kind})
 			var handler *ring.HandlerError
 			var kernel *gpu.KernelError
-			if !errors.As(err, &handler) || handler.Ticket != 1 || !errors.As(err, &kernel) || kernel.File != "handlers.go" {
+			if !errors.As(err, &handler) || handler.Ticket != 1 || !errors.As(err, &kernel) || kernel.File != "quern.dev/internal/conformance/actors/handlers.go" {
 				t.Fatalf("kind %d: %v, want a HandlerError with a KernelError", kind, err)
 			}
 			if s := a.State(); s != ring.Failed {

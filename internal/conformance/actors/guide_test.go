@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/internal/testmodule"
 	"quern.dev/kernel"
 	"quern.dev/ring"
 )
@@ -133,6 +134,7 @@ func TestTheGuidesCodeWorks(t *testing.T) {
 }
 
 func TestTheGuideShowsTestedCode(t *testing.T) {
+	testmodule.NeedSource(t)
 	text, err := os.ReadFile("../../../docs/ring.md")
 	if err != nil {
 		t.Fatal(err)

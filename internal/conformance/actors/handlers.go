@@ -87,6 +87,14 @@ func accumulate(t kernel.Thread, state *Total, in *Sample, out *Reply) kernel.Ac
 	return kernel.Reply
 }
 
+// careless has all threads change the state.
+//
+//quern:actor
+func careless(t kernel.Thread, state *Total, in *int16, out *int16) kernel.Action {
+	state.Count += int32(*in)
+	return kernel.Done
+}
+
 // firstOf replies with the element of the message that it names.
 //
 //quern:actor

@@ -295,7 +295,7 @@ func TestAFirstLaunchPausesActorsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	dev := rt.Device()
-	k, err := dev.Compile(`package p
+	k, err := dev.Compile(t.Context(), `package p
 import "quern.dev/kernel"
 //quern:kernel specialise=n:4
 func power(t kernel.Thread, n int, x []float32) {

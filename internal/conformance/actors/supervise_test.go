@@ -35,7 +35,7 @@ func TestSupervisorsLearnWhereAHandlerFailed(t *testing.T) {
 				err := tt.fail()
 				f := <-failures
 				kernel, ok := errors.AsType[*gpu.KernelError](f.Err)
-				if !ok || kernel.File != "handlers.go" || kernel.Line == 0 || !errors.Is(err, kernel) {
+				if !ok || kernel.File != "quern.dev/internal/conformance/actors/handlers.go" || kernel.Line == 0 || !errors.Is(err, kernel) {
 					t.Errorf("%s, failure %d: the caller got %v, the supervisor %+v", tt.name, i, err, f)
 				}
 				for first.State() == ring.Failed || total.State() == ring.Failed {

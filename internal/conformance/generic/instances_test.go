@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -17,12 +17,12 @@ func agree[T comparable](t *testing.T, grid, block kernel.Dim3, x []T, body func
 	t.Helper()
 	want := slices.Clone(x)
 	kernel.Each(grid, block, func(th kernel.Thread) { body(th, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		b := devicetest.Upload(t, d, x)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		b := gputest.Upload(t, d, x)
 		if err := launch(d.DefaultStream(), gpu.Blocks(grid, block), b); err != nil {
 			t.Fatal(err)
 		}
-		got := devicetest.Download(t, d, b)
+		got := gputest.Download(t, d, b)
 		for i := range want {
 			if got[i] != want[i] {
 				t.Fatalf("element %d is %v, want %v", i, got[i], want[i])
@@ -83,45 +83,45 @@ func TestSharedVariablesOfATypeParameter(t *testing.T) {
 }
 
 func TestSeveralTypeParameters(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		from := devicetest.Upload(t, d, []float32{-1.5, 0, 2.75})
-		to := devicetest.Upload(t, d, make([]int32, 3))
+		from := gputest.Upload(t, d, []float32{-1.5, 0, 2.75})
+		to := gputest.Upload(t, d, make([]int32, 3))
 		if err := LaunchConvert(s, gpu.Linear(3), from, to); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, to); !slices.Equal(got, []int32{-1, 0, 2}) {
+		if got := gputest.Download(t, d, to); !slices.Equal(got, []int32{-1, 0, 2}) {
 			t.Errorf("got %v, want [-1 0 2]", got)
 		}
-		wide := devicetest.Upload(t, d, make([]int64, 3))
+		wide := gputest.Upload(t, d, make([]int64, 3))
 		err := LaunchConvert(s, gpu.Linear(3), from, wide)
 		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "add float32:int64 to instantiate=") {
 			t.Errorf("a pair of types that is no instance: %v", err)
 		}
 
-		a := devicetest.Upload(t, d, []uint8{1, 2, 3})
-		b := devicetest.Upload(t, d, []float64{0.1, 0.2, 0.3})
-		out := devicetest.Upload(t, d, make([]Pair[uint8, float64], 3))
+		a := gputest.Upload(t, d, []uint8{1, 2, 3})
+		b := gputest.Upload(t, d, []float64{0.1, 0.2, 0.3})
+		out := gputest.Upload(t, d, make([]Pair[uint8, float64], 3))
 		if err := LaunchPack(s, gpu.Linear(3), a, b, out); err != nil {
 			t.Fatal(err)
 		}
-		if got, want := devicetest.Download(t, d, out), []Pair[uint8, float64]{{1, 0.1}, {2, 0.2}, {3, 0.3}}; !slices.Equal(got, want) {
+		if got, want := gputest.Download(t, d, out), []Pair[uint8, float64]{{1, 0.1}, {2, 0.2}, {3, 0.3}}; !slices.Equal(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		points := devicetest.Upload(t, d, []Point{{1, 2}, {3, 4}})
-		sums := devicetest.Upload(t, d, make([]float64, 2))
+		points := gputest.Upload(t, d, []Point{{1, 2}, {3, 4}})
+		sums := gputest.Upload(t, d, make([]float64, 2))
 		if err := LaunchTotal(s, gpu.Linear(2), points, sums); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, sums); !slices.Equal(got, []float64{3, 7}) {
+		if got := gputest.Download(t, d, sums); !slices.Equal(got, []float64{3, 7}) {
 			t.Errorf("got %v, want [3 7]", got)
 		}
 	})
 }
 
 func TestErrorsNameTheInstance(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		x := devicetest.Upload(t, d, make([]float64, 4))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		x := gputest.Upload(t, d, make([]float64, 4))
 		if err := x.Close(); err != nil {
 			t.Fatal(err)
 		}
@@ -140,24 +140,24 @@ func scale[T kernel.Number](t kernel.Thread, a T, x []T) { x[t.Global()] *= a }
 //quern:kernel
 func pair[A, B kernel.Number](t kernel.Thread, a []A, b []B) { b[t.Global()] = B(a[t.Global()]) }
 `
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		x := devicetest.Upload(t, d, []float32{1, 2, 3})
-		k, err := d.Compile(src, "scale[float32]")
+		x := gputest.Upload(t, d, []float32{1, 2, 3})
+		k, err := d.Compile(t.Context(), src, "scale[float32]")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := k.Launch(s, gpu.Blocks(dim(1), dim(3)), float32(2), x); err != nil {
 			t.Fatal(err)
 		}
-		y := devicetest.Upload(t, d, make([]int8, 3))
-		if k, err = d.Compile(src, "pair[float32, int8]"); err != nil {
+		y := gputest.Upload(t, d, make([]int8, 3))
+		if k, err = d.Compile(t.Context(), src, "pair[float32, int8]"); err != nil {
 			t.Fatal(err)
 		}
 		if err := k.Launch(s, gpu.Blocks(dim(1), dim(3)), x, y); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, y); !slices.Equal(got, []int8{2, 4, 6}) {
+		if got := gputest.Download(t, d, y); !slices.Equal(got, []int8{2, 4, 6}) {
 			t.Errorf("got %v, want [2 4 6]", got)
 		}
 		for _, c := range []struct{ name, want string }{
@@ -167,7 +167,7 @@ func pair[A, B kernel.Number](t kernel.Thread, a []A, b []B) { b[t.Global()] = B
 			{"pair[int32]", "has 2 type parameters, and \"int32\" names 1 type;"},
 			{"scale", "has no kernel scale; it has [scale[int32]]"},
 		} {
-			if _, err := d.Compile(src, c.name); err == nil || !strings.Contains(err.Error(), c.want) {
+			if _, err := d.Compile(t.Context(), src, c.name); err == nil || !strings.Contains(err.Error(), c.want) {
 				t.Errorf("%s: got %v, want %q in it", c.name, err, c.want)
 			}
 		}
@@ -181,9 +181,9 @@ func TestLaunchesOfInstancesDoNotAllocate(t *testing.T) {
 	}
 	t.Cleanup(func() { d.Close() })
 	s := d.DefaultStream()
-	x := devicetest.Upload(t, d, make([]float32, 64))
-	points := devicetest.Upload(t, d, make([]Point, 64))
-	from, to := devicetest.Upload(t, d, make([]int8, 64)), devicetest.Upload(t, d, make([]uint16, 64))
+	x := gputest.Upload(t, d, make([]float32, 64))
+	points := gputest.Upload(t, d, make([]Point, 64))
+	from, to := gputest.Upload(t, d, make([]int8, 64)), gputest.Upload(t, d, make([]uint16, 64))
 	allocations := testing.AllocsPerRun(100, func() {
 		if err := errors.Join(
 			LaunchScale(s, gpu.Linear(64), 2, x),

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -54,9 +54,9 @@ func TestSpecialFormsAgreeWithPlainGo(t *testing.T) {
 }
 
 func TestFaultsOfSpecialFormsAreThoseOfTheKernel(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		x := devicetest.Upload(t, d, make([]int32, 4))
+		x := gputest.Upload(t, d, make([]int32, 4))
 		for _, at := range []int{7, 8} { // special, and not
 			if err := LaunchPicked(s, gpu.Linear(4), at, x); err != nil {
 				t.Fatal(err)
@@ -81,9 +81,9 @@ func power(t kernel.Thread, n int, x []float32) {
 	x[i] = v
 }
 `
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		k, err := d.Compile(src, "")
+		k, err := d.Compile(t.Context(), src, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -94,13 +94,13 @@ func power(t kernel.Thread, n int, x []float32) {
 		if !strings.HasPrefix(resources[0].Variant, "n=4 ") {
 			t.Errorf("the first form is %q", resources[0].Variant)
 		}
-		x := devicetest.Upload(t, d, []float32{2, 3})
+		x := gputest.Upload(t, d, []float32{2, 3})
 		for _, n := range []int{4, 2} {
 			if err := k.Launch(s, gpu.Blocks(dim(1), dim(2)), n, x); err != nil {
 				t.Fatal(err)
 			}
 		}
-		if got := devicetest.Download(t, d, x); got[0] != 256 || got[1] != 6561 {
+		if got := gputest.Download(t, d, x); got[0] != 256 || got[1] != 6561 {
 			t.Errorf("got %v, want [256 6561]", got)
 		}
 	})
@@ -114,8 +114,8 @@ func BenchmarkFilter(b *testing.B) {
 	}
 	b.Cleanup(func() { d.Close() })
 	s := d.DefaultStream()
-	in, out := devicetest.Upload(b, d, numbers[float32](n+16)), devicetest.Upload(b, d, make([]float32, n))
-	weights := devicetest.Upload(b, d, numbers[float32](16))
+	in, out := gputest.Upload(b, d, numbers[float32](n+16)), gputest.Upload(b, d, make([]float32, n))
+	weights := gputest.Upload(b, d, numbers[float32](16))
 	for _, taps := range []int{4, 5, 8, 9} {
 		b.Run(fmt.Sprintf("%d taps", taps), func(b *testing.B) {
 			for b.Loop() {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -31,22 +31,22 @@ func TestAsyncCopies(t *testing.T) {
 	for i := range samples {
 		samples[i] = sample{[3]int16{int16(i), int16(-i), int16(3 * i)}, uint16(i * i)}
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		floats := numbers[float32](128)
 		want := make([]float64, 128)
 		each(2, 64, func(th kernel.Thread) { words(th, floats, longs, want) })
-		out := devicetest.Upload(t, d, make([]float64, 128))
-		launched(t, LaunchWords(s, line(2, 64), devicetest.Upload(t, d, floats), devicetest.Upload(t, d, longs), out))
-		check(t, devicetest.Download(t, d, out), want)
+		out := gputest.Upload(t, d, make([]float64, 128))
+		launched(t, LaunchWords(s, line(2, 64), gputest.Upload(t, d, floats), gputest.Upload(t, d, longs), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 
 		for _, tiles := range []int{0, 1, 2, 3, 7} {
 			a := numbers[float32](max(2*tiles*256, 1))
 			want := make([]float32, 128)
 			each(2, 64, func(th kernel.Thread) { pipeline(th, tiles, a, want) })
-			out := devicetest.Upload(t, d, make([]float32, 128))
-			launched(t, LaunchPipeline(s, line(2, 64), tiles, devicetest.Upload(t, d, a), out))
-			check(t, devicetest.Download(t, d, out), want)
+			out := gputest.Upload(t, d, make([]float32, 128))
+			launched(t, LaunchPipeline(s, line(2, 64), tiles, gputest.Upload(t, d, a), out))
+			gputest.Equal(t, gputest.Download(t, d, out), want)
 		}
 
 		for _, offset := range []int{0, 8, 4, 1} {
@@ -54,16 +54,16 @@ func TestAsyncCopies(t *testing.T) {
 			kernel.EachDynamic(kernel.Dim3{X: 1}, kernel.Dim3{X: 32}, 512, func(th kernel.Thread) {
 				anyAlignment(th, offset, samples, bytes, want)
 			})
-			out := devicetest.Upload(t, d, make([]int32, 32))
-			launched(t, LaunchAnyAlignment(s, line(1, 32).Shared(512), offset, devicetest.Upload(t, d, samples), devicetest.Upload(t, d, bytes), out))
-			check(t, devicetest.Download(t, d, out), want)
+			out := gputest.Upload(t, d, make([]int32, 32))
+			launched(t, LaunchAnyAlignment(s, line(1, 32).Shared(512), offset, gputest.Upload(t, d, samples), gputest.Upload(t, d, bytes), out))
+			gputest.Equal(t, gputest.Download(t, d, out), want)
 		}
 	})
 }
 
 func TestASliceThatIsShorterThanTheArrayIsAFault(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		a, out := devicetest.Upload(t, d, numbers[int32](6)), devicetest.Upload(t, d, make([]int32, 6))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		a, out := gputest.Upload(t, d, numbers[int32](6)), gputest.Upload(t, d, make([]int32, 6))
 		launched(t, LaunchTooShort(d.DefaultStream(), line(1, 3), a, out))
 		if err := d.DefaultStream().Synchronize(context.Background()); err != nil {
 			t.Fatal(err)
@@ -77,11 +77,7 @@ func TestASliceThatIsShorterThanTheArrayIsAFault(t *testing.T) {
 }
 
 func TestTheSimulatorFindsMisusedCopies(t *testing.T) {
-	d, err := gpu.Open(gpu.Config{Device: "sim"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
+	d := gputest.Open(t, gpu.Config{Device: "sim"})
 	type launcher = func(*gpu.Stream, gpu.Grid, *gpu.Buffer[int32], *gpu.Buffer[int32]) error
 	for _, test := range []struct {
 		name   string
@@ -96,7 +92,7 @@ func TestTheSimulatorFindsMisusedCopies(t *testing.T) {
 		{"a missing wait for a bulk copy", LaunchForgotBulkWait, gpu.Uninitialized, "an asynchronous copy is still to write"},
 		{"a bulk copy to what is in use", LaunchOverwritesInUse, gpu.Uninitialized, "or a barrier before it?"},
 	} {
-		a, out := devicetest.Upload(t, d, numbers[int32](32)), devicetest.Upload(t, d, make([]int32, 32))
+		a, out := gputest.Upload(t, d, numbers[int32](32)), gputest.Upload(t, d, make([]int32, 32))
 		launched(t, test.launch(d.DefaultStream(), line(1, 32), a, out))
 		err := d.DefaultStream().Synchronize(context.Background())
 		fault, ok := errors.AsType[*gpu.KernelError](err)

@@ -5,23 +5,14 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
-// sameBits compares values so that NaNs are equal and zeros of two signs are not.
-func sameBits[T kernel.Number](x, y T) bool {
-	return x == y && math.Signbit(float64(x)) == math.Signbit(float64(y)) || x != x && y != y
-}
-
+// checkBits compares results: any NaN is as good as another, zeros of two signs differ.
 func checkBits[T kernel.Number](t *testing.T, what string, got, want []T) {
 	t.Helper()
-	for i := range want {
-		if !sameBits(got[i], want[i]) {
-			t.Errorf("%s %d is %v, want %v", what, i, got[i], want[i])
-			return
-		}
-	}
+	gputest.Equal(t, got, want, gputest.Bits, gputest.NaNEqual, gputest.Name(what))
 }
 
 type operation[T kernel.Number] struct {
@@ -42,10 +33,10 @@ func (o operation[T]) compare(t *testing.T, d *gpu.Device, values []T) {
 	blocks := (len(x) + 31) / 32
 	wantCells, wantOld := append([]T{}, cells...), make([]T, len(cells))
 	each(blocks, 32, func(th kernel.Thread) { o.each(th, x, wantCells, wantOld) })
-	c, old := devicetest.Upload(t, d, cells), devicetest.Upload(t, d, make([]T, len(cells)))
-	launched(t, o.launch(d.DefaultStream(), line(blocks, 32), devicetest.Upload(t, d, x), c, old))
-	checkBits(t, "old value", devicetest.Download(t, d, old), wantOld)
-	checkBits(t, "cell", devicetest.Download(t, d, c), wantCells)
+	c, old := gputest.Upload(t, d, cells), gputest.Upload(t, d, make([]T, len(cells)))
+	launched(t, o.launch(d.DefaultStream(), line(blocks, 32), gputest.Upload(t, d, x), c, old))
+	checkBits(t, "old value", gputest.Download(t, d, old), wantOld)
+	checkBits(t, "cell", gputest.Download(t, d, c), wantCells)
 }
 
 func integers[T kernel.AtomicInteger]() []T {
@@ -66,7 +57,7 @@ func floats[T kernel.Float]() []T {
 }
 
 func TestAtomicOperations(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		operation[int32]{operations[int32], LaunchOperations[int32], 11}.compare(t, d, integers[int32]())
 		operation[uint32]{operations[uint32], LaunchOperations[uint32], 11}.compare(t, d, integers[uint32]())
 		operation[int64]{operations[int64], LaunchOperations[int64], 11}.compare(t, d, integers[int64]())
@@ -79,22 +70,22 @@ func TestAtomicOperations(t *testing.T) {
 }
 
 func TestAtomicOperationsOfEachScope(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		x := numbers[float32](1000)
 		wantSums, wantExtremes := make([]uint32, 10), []float32{1e9, -1e9}
 		each(8, 128, func(th kernel.Thread) { scopes(th, x, wantSums, wantExtremes) })
-		sums, extremes := devicetest.Upload(t, d, make([]uint32, 10)), devicetest.Upload(t, d, []float32{1e9, -1e9})
-		launched(t, LaunchScopes(d.DefaultStream(), line(8, 128), devicetest.Upload(t, d, x), sums, extremes))
-		check(t, devicetest.Download(t, d, sums), wantSums)
-		check(t, devicetest.Download(t, d, extremes), wantExtremes)
+		sums, extremes := gputest.Upload(t, d, make([]uint32, 10)), gputest.Upload(t, d, []float32{1e9, -1e9})
+		launched(t, LaunchScopes(d.DefaultStream(), line(8, 128), gputest.Upload(t, d, x), sums, extremes))
+		gputest.Equal(t, gputest.Download(t, d, sums), wantSums)
+		gputest.Equal(t, gputest.Download(t, d, extremes), wantExtremes)
 
 		words := numbers[uint32](5000)
 		want := make([]uint32, 50)
 		for _, w := range words {
 			want[w%50]++
 		}
-		out := devicetest.Upload(t, d, make([]uint32, 50))
-		launched(t, LaunchHistogram(d.DefaultStream(), line(4, 64).Shared(200), devicetest.Upload(t, d, words), out))
-		check(t, devicetest.Download(t, d, out), want)
+		out := gputest.Upload(t, d, make([]uint32, 50))
+		launched(t, LaunchHistogram(d.DefaultStream(), line(4, 64).Shared(200), gputest.Upload(t, d, words), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 	})
 }

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -17,15 +17,15 @@ func halves[T comparable](t *testing.T, d *gpu.Device, of func(float64) T, body 
 	}
 	wantCells, wantOld, wantSums := append([]T{}, cells...), make([]T, n), make([]T, 10)
 	each(3, 64, func(th kernel.Thread) { body(th, x, wantCells, wantOld, wantSums) })
-	c, old, sums := devicetest.Upload(t, d, cells), devicetest.Upload(t, d, make([]T, n)), devicetest.Upload(t, d, make([]T, 10))
-	launched(t, launch(d.DefaultStream(), line(3, 64), devicetest.Upload(t, d, x), c, old, sums))
-	check(t, devicetest.Download(t, d, c), wantCells)
-	check(t, devicetest.Download(t, d, old), wantOld)
-	check(t, devicetest.Download(t, d, sums), wantSums)
+	c, old, sums := gputest.Upload(t, d, cells), gputest.Upload(t, d, make([]T, n)), gputest.Upload(t, d, make([]T, 10))
+	launched(t, launch(d.DefaultStream(), line(3, 64), gputest.Upload(t, d, x), c, old, sums))
+	gputest.Equal(t, gputest.Download(t, d, c), wantCells)
+	gputest.Equal(t, gputest.Download(t, d, old), wantOld)
+	gputest.Equal(t, gputest.Download(t, d, sums), wantSums)
 }
 
 func TestAtomicAdditionsOf16BitFloats(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		halves(t, d, kernel.ToFloat16[float64], addFloat16, LaunchAddFloat16)
 		halves(t, d, kernel.ToBFloat16[float64], addBFloat16, LaunchAddBFloat16)
 		older := func(k *gpu.Kernel) func(*gpu.Stream, gpu.Grid, ...any) error {

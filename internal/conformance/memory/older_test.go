@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -13,7 +13,7 @@ import (
 // of its usual one, in its wide form.
 func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	t.Helper()
-	_, text, ok := strings.Cut(quernPTX, "//quern:module "+k.Name()+" wide older\n")
+	_, text, ok := strings.Cut(quern_gen_ptx, "//quern:module "+k.Name()+" wide older\n")
 	if !ok {
 		t.Fatalf("there is no module of %s for older devices", k.Name())
 	}
@@ -21,23 +21,23 @@ func olderKernel(t *testing.T, k *gpu.Kernel) *gpu.Kernel {
 	if !strings.Contains(text, ".target sm_50\n") && !strings.Contains(text, ".target sm_60\n") {
 		t.Fatalf("the module of %s for older devices is not for them:\n%s", k.Name(), text)
 	}
-	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), PTX: text})
+	return gpu.NewKernel(gpu.KernelInfo{Name: k.Name(), Params: k.Params(), Code: &gpu.Code{Text: text}})
 }
 
 func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		a := numbers[float32](2 * 5 * 256)
 		want := make([]float32, 128)
 		each(2, 64, func(th kernel.Thread) { pipeline(th, 5, a, want) })
-		out := devicetest.Upload(t, d, make([]float32, 128))
-		launched(t, olderKernel(t, quernPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
-		check(t, devicetest.Download(t, d, out), want)
+		out := gputest.Upload(t, d, make([]float32, 128))
+		launched(t, olderKernel(t, quernPipeline).Launch(s, line(2, 64), 5, gputest.Upload(t, d, a), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 
 		clear(want)
 		each(2, 64, func(th kernel.Thread) { bulkPipeline(th, 5, a, want) })
-		launched(t, olderKernel(t, quernBulkPipeline).Launch(s, line(2, 64), 5, devicetest.Upload(t, d, a), out))
-		check(t, devicetest.Download(t, d, out), want)
+		launched(t, olderKernel(t, quernBulkPipeline).Launch(s, line(2, 64), 5, gputest.Upload(t, d, a), out))
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 
 		x := numbers[int32](1000)
 		wantSums := make([]int32, 1000)
@@ -46,8 +46,8 @@ func TestModulesForOlderDevicesComputeTheSame(t *testing.T) {
 			sum += v
 			wantSums[i] = sum
 		}
-		b := devicetest.Upload(t, d, x)
-		launched(t, olderKernel(t, quernScan).Launch(s, line(16, 64), b, devicetest.Upload(t, d, make([]uint32, 1)), devicetest.Upload(t, d, make([]uint64, 16))))
-		check(t, devicetest.Download(t, d, b), wantSums)
+		b := gputest.Upload(t, d, x)
+		launched(t, olderKernel(t, quernScan).Launch(s, line(16, 64), b, gputest.Upload(t, d, make([]uint32, 1)), gputest.Upload(t, d, make([]uint64, 16))))
+		gputest.Equal(t, gputest.Download(t, d, b), wantSums)
 	})
 }

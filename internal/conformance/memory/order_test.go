@@ -7,12 +7,12 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
 func TestBlocksWaitForEarlierOnes(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, n := range []int{1, 64, 65, 10000} {
 			x := numbers[int32](n)
 			want := make([]int32, n)
@@ -22,43 +22,43 @@ func TestBlocksWaitForEarlierOnes(t *testing.T) {
 				want[i] = sum
 			}
 			blocks := (n + 63) / 64
-			b := devicetest.Upload(t, d, x)
-			launched(t, LaunchScan(d.DefaultStream(), line(blocks, 64), b, devicetest.Upload(t, d, make([]uint32, 1)), devicetest.Upload(t, d, make([]uint64, blocks))))
-			check(t, devicetest.Download(t, d, b), want)
+			b := gputest.Upload(t, d, x)
+			launched(t, LaunchScan(d.DefaultStream(), line(blocks, 64), b, gputest.Upload(t, d, make([]uint32, 1)), gputest.Upload(t, d, make([]uint64, blocks))))
+			gputest.Equal(t, gputest.Download(t, d, b), want)
 
 			each(blocks, 64, func() func(kernel.Thread) {
 				ticket, descriptors := make([]uint32, 1), make([]uint64, blocks)
 				return func(th kernel.Thread) { scan(th, x, ticket, descriptors) }
 			}())
-			check(t, x, want)
+			gputest.Equal(t, x, want)
 		}
 	})
 }
 
 func TestTheLastBlockSeesWhatAllHaveWritten(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const blocks = 100
-		out := devicetest.Upload(t, d, make([]int64, 1))
-		partial, counter := devicetest.Upload(t, d, make([]int64, blocks*32)), devicetest.Upload(t, d, make([]uint32, 1))
+		out := gputest.Upload(t, d, make([]int64, 1))
+		partial, counter := gputest.Upload(t, d, make([]int64, blocks*32)), gputest.Upload(t, d, make([]uint32, 1))
 		launched(t, LaunchLastBlock(d.DefaultStream(), line(blocks, 32), partial, counter, out))
 		const n = blocks * 32
-		check(t, devicetest.Download(t, d, out), []int64{3 * n * (n - 1) / 2})
+		gputest.Equal(t, gputest.Download(t, d, out), []int64{3 * n * (n - 1) / 2})
 	})
 }
 
 func passes[T kernel.AtomicNumber](t *testing.T, d *gpu.Device, step T, launch func(s *gpu.Stream, g gpu.Grid, step T, chain *gpu.Buffer[T], ticket, ready *gpu.Buffer[uint32]) error) {
 	const blocks = 50
-	chain := devicetest.Upload(t, d, make([]T, blocks))
-	launched(t, launch(d.DefaultStream(), line(blocks, 32), step, chain, devicetest.Upload(t, d, make([]uint32, 1)), devicetest.Upload(t, d, make([]uint32, blocks))))
+	chain := gputest.Upload(t, d, make([]T, blocks))
+	launched(t, launch(d.DefaultStream(), line(blocks, 32), step, chain, gputest.Upload(t, d, make([]uint32, 1)), gputest.Upload(t, d, make([]uint32, blocks))))
 	want := make([]T, blocks)
 	for i := range want {
 		want[i] = step * T(i+1)
 	}
-	check(t, devicetest.Download(t, d, chain), want)
+	gputest.Equal(t, gputest.Download(t, d, chain), want)
 }
 
 func TestOrderedAccessesOfEachType(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		passes(t, d, -3, LaunchPassAlong[int32])
 		passes(t, d, 1<<40, LaunchPassAlong[uint64])
 		passes(t, d, 0.5, LaunchPassAlong[float32])
@@ -67,14 +67,10 @@ func TestOrderedAccessesOfEachType(t *testing.T) {
 }
 
 func TestTheSimulatorFindsAFlagWithoutOrder(t *testing.T) {
-	d, err := gpu.Open(gpu.Config{Device: "sim"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer d.Close()
-	zeros := func() *gpu.Buffer[int32] { return devicetest.Upload(t, d, make([]int32, 1)) }
+	d := gputest.Open(t, gpu.Config{Device: "sim"})
+	zeros := func() *gpu.Buffer[int32] { return gputest.Upload(t, d, make([]int32, 1)) }
 	launched(t, LaunchUnordered(d.DefaultStream(), line(2, 32), zeros(), zeros(), zeros()))
-	err = d.DefaultStream().Synchronize(context.Background())
+	err := d.DefaultStream().Synchronize(context.Background())
 	if fault, ok := errors.AsType[*gpu.KernelError](err); !ok || fault.Kind != gpu.DataRace || !strings.Contains(err.Error(), "data race in global memory") {
 		t.Errorf("got %v, want a data race", err)
 	}
@@ -86,7 +82,7 @@ func TestAFailedLaunchDoesNotWaitForStores(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer d.Close()
-	zeros := func() *gpu.Buffer[uint32] { return devicetest.Upload(t, d, make([]uint32, 1)) }
+	zeros := func() *gpu.Buffer[uint32] { return gputest.Upload(t, d, make([]uint32, 1)) }
 	launched(t, LaunchWaitsForPanic(d.DefaultStream(), line(64, 32), zeros(), zeros()))
 	err = d.DefaultStream().Synchronize(context.Background())
 	if fault, ok := errors.AsType[*gpu.KernelError](err); !ok || fault.Kind != gpu.Panic || !strings.Contains(err.Error(), "no store") {
@@ -95,12 +91,12 @@ func TestAFailedLaunchDoesNotWaitForStores(t *testing.T) {
 }
 
 func TestClocksAdvance(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		const n = 64
 		elapsed := func(work int) (clock, timer int64) {
-			clocks := devicetest.Upload(t, d, make([]int64, 2*n))
-			launched(t, LaunchTimes(d.DefaultStream(), line(1, n), work, devicetest.Upload(t, d, numbers[float32](n)), clocks))
-			for i, v := range devicetest.Download(t, d, clocks) {
+			clocks := gputest.Upload(t, d, make([]int64, 2*n))
+			launched(t, LaunchTimes(d.DefaultStream(), line(1, n), work, gputest.Upload(t, d, numbers[float32](n)), clocks))
+			for i, v := range gputest.Download(t, d, clocks) {
 				if v < 0 {
 					t.Errorf("a clock ran backwards by %d", -v)
 				}

@@ -3,12 +3,11 @@ package memory
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -20,13 +19,6 @@ func numbers[T int32 | float32 | uint32](n int) []T {
 	return x
 }
 
-func check[T comparable](t *testing.T, got, want []T) {
-	t.Helper()
-	if !slices.Equal(got, want) {
-		t.Errorf("got  %v\nwant %v", got, want)
-	}
-}
-
 func launched(t *testing.T, err error) {
 	t.Helper()
 	if err != nil {
@@ -35,7 +27,7 @@ func launched(t *testing.T, err error) {
 }
 
 func TestDynamicSharedMemory(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		grid := func(blocks, threads, bytes int) gpu.Grid {
 			return gpu.Blocks(gpu.Dim3{X: blocks}, gpu.Dim3{X: threads}).Shared(bytes)
@@ -46,34 +38,34 @@ func TestDynamicSharedMemory(t *testing.T) {
 
 		want := numbers[int32](192)
 		each(3, 64, 256, func(th kernel.Thread) { reverse(th, want) })
-		x := devicetest.Upload(t, d, numbers[int32](192))
+		x := gputest.Upload(t, d, numbers[int32](192))
 		launched(t, LaunchReverse(s, grid(3, 64, 256), x))
-		check(t, devicetest.Download(t, d, x), want)
+		gputest.Equal(t, gputest.Download(t, d, x), want)
 
 		words := numbers[uint32](16)
 		wantBytes, wantLengths := make([]uint8, 64), make([]int, 4)
 		each(1, 32, 64, func(th kernel.Thread) { views(th, words, wantBytes, wantLengths) })
-		w, b, l := devicetest.Upload(t, d, words), devicetest.Upload(t, d, make([]uint8, 64)), devicetest.Upload(t, d, make([]int, 4))
+		w, b, l := gputest.Upload(t, d, words), gputest.Upload(t, d, make([]uint8, 64)), gputest.Upload(t, d, make([]int, 4))
 		launched(t, LaunchViews(s, grid(1, 32, 64), w, b, l))
-		check(t, devicetest.Download(t, d, b), wantBytes)
-		check(t, devicetest.Download(t, d, l), wantLengths)
+		gputest.Equal(t, gputest.Download(t, d, b), wantBytes)
+		gputest.Equal(t, gputest.Download(t, d, l), wantLengths)
 
 		wantFloats := numbers[float32](128)
 		each(2, 64, 256, func(th kernel.Thread) { beside(th, wantFloats) })
-		f := devicetest.Upload(t, d, numbers[float32](128))
+		f := gputest.Upload(t, d, numbers[float32](128))
 		launched(t, LaunchBeside(s, grid(2, 64, 256), f))
-		check(t, devicetest.Download(t, d, f), wantFloats)
+		gputest.Equal(t, gputest.Download(t, d, f), wantFloats)
 
 		wantSquares := make([]int32, 25)
 		each(1, 32, 200, func(th kernel.Thread) { throughFunction(th, wantSquares) })
-		q := devicetest.Upload(t, d, make([]int32, 25))
+		q := gputest.Upload(t, d, make([]int32, 25))
 		launched(t, LaunchThroughFunction(s, grid(1, 32, 200), q))
-		check(t, devicetest.Download(t, d, q), wantSquares)
+		gputest.Equal(t, gputest.Download(t, d, q), wantSquares)
 	})
 }
 
 func TestAnIndexBehindTheDynamicSharedMemoryIsAFault(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, test := range []struct {
 			name          string
 			bytes         int
@@ -83,7 +75,7 @@ func TestAnIndexBehindTheDynamicSharedMemoryIsAFault(t *testing.T) {
 			{"not one whole element", 3, 0, 0},
 			{"nothing", 0, 0, 0},
 		} {
-			out := devicetest.Upload(t, d, make([]int32, 32))
+			out := gputest.Upload(t, d, make([]int32, 32))
 			launched(t, LaunchOutside(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32}).Shared(test.bytes), out))
 			err := d.DefaultStream().Synchronize(context.Background())
 			fault, ok := errors.AsType[*gpu.KernelError](err)
@@ -95,13 +87,13 @@ func TestAnIndexBehindTheDynamicSharedMemoryIsAFault(t *testing.T) {
 }
 
 func TestStaticSharedMemoryAbove48KiB(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		want := numbers[float32](512)
 		kernel.EachDynamic(kernel.Dim3{X: 2}, kernel.Dim3{X: 256}, 4096, func(th kernel.Thread) { large(th, want) })
-		x := devicetest.Upload(t, d, numbers[float32](512))
+		x := gputest.Upload(t, d, numbers[float32](512))
 		grid := gpu.Blocks(gpu.Dim3{X: 2}, gpu.Dim3{X: 256})
 		launched(t, LaunchLarge(d.DefaultStream(), grid.Shared(4096), x))
-		check(t, devicetest.Download(t, d, x), want)
+		gputest.Equal(t, gputest.Download(t, d, x), want)
 
 		err := LaunchLarge(d.DefaultStream(), grid.Shared(200<<10), x)
 		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "204800 bytes of dynamic shared memory beside 65552 static ones") {

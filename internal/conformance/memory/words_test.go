@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -28,13 +28,13 @@ func putWords[M any](t *testing.T, d *gpu.Device, messages []M, launch func(s *g
 			want[i*step+at/4] |= uint64(b) << (at % 4 * 8)
 		}
 	}
-	out := devicetest.Upload(t, d, make([]uint64, len(want)))
-	launched(t, launch(d.DefaultStream(), line(1, 32), step, devicetest.Upload(t, d, messages), out))
-	check(t, devicetest.Download(t, d, out), want)
+	out := gputest.Upload(t, d, make([]uint64, len(want)))
+	launched(t, launch(d.DefaultStream(), line(1, 32), step, gputest.Upload(t, d, messages), out))
+	gputest.Equal(t, gputest.Download(t, d, out), want)
 
 	plain := make([]uint64, len(want))
 	each(1, 32, func(th kernel.Thread) { putsWords(th, step, messages, plain) })
-	check(t, plain, want)
+	gputest.Equal(t, plain, want)
 }
 
 func TestWordsOfMessages(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWordsOfMessages(t *testing.T) {
 			c.Unit[k] = [4]uint8{uint8(k), 1, 2, uint8(i)}
 		}
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		putWords(t, d, parcels, LaunchPutsWords[parcel])
 		putWords(t, d, crates, LaunchPutsWords[crate])
 		putWords(t, d, []bytes9{{1, 2, 3, 4, 5, 6, 7, 8, 9}, {}}, LaunchPutsWords[bytes9])
@@ -86,15 +86,15 @@ func TestWordsOfSharedMemory(t *testing.T) {
 			want[i*step+2*k+1] = uint64(i+1)<<32 | uint64(math.Float32bits(float32(k)/2))
 		}
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := devicetest.Upload(t, d, make([]uint64, len(want)))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]uint64, len(want)))
 		launched(t, LaunchSharedWords(d.DefaultStream(), line(1, n), step, out))
-		check(t, devicetest.Download(t, d, out), want)
+		gputest.Equal(t, gputest.Download(t, d, out), want)
 	})
 }
 
 func TestWordsBesideTheSlice(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, c := range []struct {
 			name     string
 			from     int
@@ -105,7 +105,7 @@ func TestWordsBesideTheSlice(t *testing.T) {
 			{"the first before its start", -1, 0},
 			{"the last beyond the largest index", math.MaxInt, math.MaxInt},
 		} {
-			out := devicetest.Upload(t, d, make([]uint64, 5))
+			out := gputest.Upload(t, d, make([]uint64, 5))
 			s, err := d.NewStream(context.Background())
 			launched(t, err)
 			launched(t, LaunchWordsBeyond(s, line(1, 1), c.from, out))

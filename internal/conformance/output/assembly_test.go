@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -23,27 +23,27 @@ func TestInstructionsAreWhatTheirFunctionsAre(t *testing.T) {
 	}
 	want, wantF := make([]uint32, 3*n), slices.Clone(f)
 	kernel.Each(kernel.Dim3{X: 4}, kernel.Dim3{X: 256}, func(th kernel.Thread) { assembled(th, x, wantF, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dX, dF := devicetest.Upload(t, d, x), devicetest.Upload(t, d, f)
-		out := devicetest.Upload(t, d, make([]uint32, 3*n))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dX, dF := gputest.Upload(t, d, x), gputest.Upload(t, d, f)
+		out := gputest.Upload(t, d, make([]uint32, 3*n))
 		if err := LaunchAssembled(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 4}, gpu.Dim3{X: 256}), dX, dF, out); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, out); !slices.Equal(got, want) {
+		if got := gputest.Download(t, d, out); !slices.Equal(got, want) {
 			t.Errorf("have %x, want %x", got[:6], want[:6])
 		}
-		if got := devicetest.Download(t, d, dF); !slices.Equal(got, wantF) {
+		if got := gputest.Download(t, d, dF); !slices.Equal(got, wantF) {
 			t.Errorf("have %v, want %v", got[:6], wantF[:6])
 		}
 	})
 }
 
 func TestInstructionsWithoutResultsRun(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		if major, _ := d.ComputeCapability(); d.Backend() == gpu.CUDA && major < 7 {
 			t.Skip("nanosleep needs a GPU with compute capability 7.0")
 		}
-		out := devicetest.Upload(t, d, make([]int32, 64))
+		out := gputest.Upload(t, d, make([]int32, 64))
 		if err := LaunchPaused(d.DefaultStream(), gpu.Linear(64), out); err != nil {
 			t.Fatal(err)
 		}

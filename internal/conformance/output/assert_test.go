@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 )
 
 func TestFailedAssertionIsAKernelError(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		x := devicetest.Upload(t, d, []int32{1, 2, -3, 4})
-		out := devicetest.Upload(t, d, make([]int32, 4))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		x := gputest.Upload(t, d, []int32{1, 2, -3, 4})
+		out := gputest.Upload(t, d, make([]int32, 4))
 		if err := LaunchAsserted(d.DefaultStream(), gpu.Linear(4), x, out); err != nil {
 			t.Fatal(err)
 		}

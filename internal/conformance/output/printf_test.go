@@ -8,27 +8,16 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 )
 
 // eachDevice runs f on every device, with what its kernels print.
 func eachDevice(t *testing.T, f func(t *testing.T, d *gpu.Device, printed *bytes.Buffer)) {
 	t.Helper()
-	for _, info := range gpu.Devices() {
-		t.Run(info.ID, func(t *testing.T) {
-			if info.Err != nil {
-				t.Skipf("%s is not usable: %v; quern doctor says what to do", info.ID, info.Err)
-			}
-			var printed bytes.Buffer
-			d, err := gpu.Open(gpu.Config{Device: info.ID, Output: &printed})
-			if err != nil {
-				t.Fatal(err)
-			}
-			f(t, d, &printed)
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-	}
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		var printed bytes.Buffer
+		f(t, gputest.Open(t, gpu.Config{Device: d.ID(), Output: &printed}), &printed)
+	})
 }
 
 func TestMessagesOfAThreadArriveInOrder(t *testing.T) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -14,12 +14,12 @@ func TestRandomWordsAreTheSameOnEveryDevice(t *testing.T) {
 	const seed, threads, n = 0x9E3779B97F4A7C15, 96, 11
 	want := make([]uint32, threads*n)
 	kernel.Each(kernel.Dim3{X: 3}, kernel.Dim3{X: 32}, func(th kernel.Thread) { words(th, seed, n, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := devicetest.Upload(t, d, make([]uint32, threads*n))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]uint32, threads*n))
 		if err := LaunchWords(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 3}, gpu.Dim3{X: 32}), seed, n, out); err != nil {
 			t.Fatal(err)
 		}
-		if got := devicetest.Download(t, d, out); !slices.Equal(got, want) {
+		if got := gputest.Download(t, d, out); !slices.Equal(got, want) {
 			t.Errorf("the words differ from plain Go's: %x, want %x", got[:n], want[:n])
 		}
 	})
@@ -31,12 +31,12 @@ func TestDrawsAgreeOnEveryDevice(t *testing.T) {
 	const seed, threads = 42, 256
 	want := make([]float64, threads*8)
 	kernel.Each(kernel.Dim3{X: 4}, kernel.Dim3{X: 64}, func(th kernel.Thread) { draws(th, seed, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := devicetest.Upload(t, d, make([]float64, threads*8))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]float64, threads*8))
 		if err := LaunchDraws(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 4}, gpu.Dim3{X: 64}), seed, out); err != nil {
 			t.Fatal(err)
 		}
-		for i, got := range devicetest.Download(t, d, out) {
+		for i, got := range gputest.Download(t, d, out) {
 			tolerance := 0.0
 			if k := i % 8; k >= 4 && k <= 6 {
 				tolerance = 4e-6

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -58,7 +58,7 @@ func TestSamplesAreThoseOfTheFormulas(t *testing.T) {
 		texels[i] = r.Float32()
 	}
 	modes := []gpu.AddressMode{gpu.AddressClamp, gpu.AddressBorder, gpu.AddressWrap, gpu.AddressMirror}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, filter := range []gpu.TextureFilter{gpu.FilterPoint, gpu.FilterLinear} {
 			for mx, modeX := range modes {
 				for my, modeY := range modes {
@@ -94,8 +94,8 @@ func compareSamples(t *testing.T, d *gpu.Device, r *rand.Rand, texels []float32,
 			u[i], v[i] = u[i]/float32(w), v[i]/float32(h)
 		}
 	}
-	out := devicetest.Upload(t, d, make([]float32, n))
-	if err := LaunchSampled(d.DefaultStream(), gpu.Linear(n), image, devicetest.Upload(t, d, u), devicetest.Upload(t, d, v), out); err != nil {
+	out := gputest.Upload(t, d, make([]float32, n))
+	if err := LaunchSampled(d.DefaultStream(), gpu.Linear(n), image, gputest.Upload(t, d, u), gputest.Upload(t, d, v), out); err != nil {
 		t.Fatal(err)
 	}
 	// Weights have 8 binary places, and each of two is off by half a unit; on
@@ -104,7 +104,7 @@ func compareSamples(t *testing.T, d *gpu.Device, r *rand.Rand, texels []float32,
 	if o.Filter == gpu.FilterLinear {
 		tolerance = 2.0/256 + 1e-5
 	}
-	for i, got := range devicetest.Download(t, d, out) {
+	for i, got := range gputest.Download(t, d, out) {
 		if want := reference(texels, w, h, o, float64(u[i]), float64(v[i])); math.Abs(float64(got)-want) > tolerance || got != got {
 			t.Fatalf("at (%g, %g): %g, want %g", u[i], v[i], got, want)
 		}
@@ -117,7 +117,7 @@ func TestFetchReadsElementsAndWhatTheAddressModeSaysBeyond(t *testing.T) {
 	for i := range texels {
 		texels[i] = float32(i) + 1
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, o := range []gpu.TextureOptions{
 			{}, {Filter: gpu.FilterLinear}, {AddressX: gpu.AddressBorder}, {Normalized: true},
 			{Normalized: true, Filter: gpu.FilterLinear, AddressX: gpu.AddressWrap, AddressY: gpu.AddressMirror},
@@ -127,11 +127,11 @@ func TestFetchReadsElementsAndWhatTheAddressModeSaysBeyond(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer image.Close()
-			out := devicetest.Upload(t, d, make([]float32, (w+4)*(h+4)))
+			out := gputest.Upload(t, d, make([]float32, (w+4)*(h+4)))
 			if err := LaunchFetched(d.DefaultStream(), gpu.Plane(w+4, h+4), image, out); err != nil {
 				t.Fatal(err)
 			}
-			for i, got := range devicetest.Download(t, d, out) {
+			for i, got := range gputest.Download(t, d, out) {
 				x, y := i%(w+4)-2, i/(w+4)-2
 				point := o
 				point.Filter, point.Normalized = gpu.FilterPoint, false
@@ -144,7 +144,7 @@ func TestFetchReadsElementsAndWhatTheAddressModeSaysBeyond(t *testing.T) {
 }
 
 func TestIntegersBecomeNumbersUpToOne(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		bytes, err := gpu.NewTexture2D[float32](s, 4, 1, []uint8{0, 1, 128, 255}, gpu.TextureOptions{})
 		if err != nil {
@@ -159,8 +159,8 @@ func TestIntegersBecomeNumbersUpToOne(t *testing.T) {
 		if err := gpu.Store(s, words, []uint16{0, 1, 32768, 65535}); err != nil {
 			t.Fatal(err)
 		}
-		u, v := devicetest.Upload(t, d, []float32{0.5, 1.5, 2.5, 3.5}), devicetest.Upload(t, d, make([]float32, 4))
-		out := devicetest.Upload(t, d, make([]float32, 4))
+		u, v := gputest.Upload(t, d, []float32{0.5, 1.5, 2.5, 3.5}), gputest.Upload(t, d, make([]float32, 4))
+		out := gputest.Upload(t, d, make([]float32, 4))
 		for _, c := range []struct {
 			image *gpu.Texture2D[float32]
 			want  [4]float32
@@ -171,7 +171,7 @@ func TestIntegersBecomeNumbersUpToOne(t *testing.T) {
 			if err := LaunchSampled(s, gpu.Linear(4), c.image, u, v, out); err != nil {
 				t.Fatal(err)
 			}
-			if got := [4]float32(devicetest.Download(t, d, out)); got != c.want {
+			if got := [4]float32(gputest.Download(t, d, out)); got != c.want {
 				t.Errorf("have %v, want %v", got, c.want)
 			}
 		}
@@ -209,7 +209,7 @@ func TestElementsOfSeveralNumbers(t *testing.T) {
 		u[i], v[i] = r.Float32()*w, r.Float32()*h
 	}
 	o := gpu.TextureOptions{Filter: gpu.FilterLinear, AddressX: gpu.AddressBorder}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		two, err := gpu.NewTexture2D[kernel.Vec2[float32]](s, w, h, bytes[:w*h*2], o)
 		if err != nil {
@@ -221,11 +221,11 @@ func TestElementsOfSeveralNumbers(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer four.Close()
-		outTwo, outFour := devicetest.Upload(t, d, make([]kernel.Vec2[float32], n)), devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
-		if err := LaunchBlended(s, gpu.Linear(n), two, four, devicetest.Upload(t, d, u), devicetest.Upload(t, d, v), outTwo, outFour); err != nil {
+		outTwo, outFour := gputest.Upload(t, d, make([]kernel.Vec2[float32], n)), gputest.Upload(t, d, make([]kernel.Vec4[float32], n))
+		if err := LaunchBlended(s, gpu.Linear(n), two, four, gputest.Upload(t, d, u), gputest.Upload(t, d, v), outTwo, outFour); err != nil {
 			t.Fatal(err)
 		}
-		gotTwo, gotFour := devicetest.Download(t, d, outTwo), devicetest.Download(t, d, outFour)
+		gotTwo, gotFour := gputest.Download(t, d, outTwo), gputest.Download(t, d, outFour)
 		close := func(what string, i int, got float32, texels []float32, factor float64) {
 			if want := factor * reference(texels, w, h, o, float64(u[i]), float64(v[i])); math.Abs(float64(got)-want) > 2.0/256+1e-5 {
 				t.Errorf("%s at (%g, %g): %g, want %g", what, u[i], v[i], got, want)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/internal/mma"
 	"quern.dev/kernel"
 )
@@ -49,7 +49,7 @@ func randoms[T kernel.MatrixElement](e element[T], n int, rng *rand.Rand) []T {
 }
 
 func TestProductsOfAllTypes(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("float16", func(t *testing.T) { checkProduct[kernel.Float16, kernel.Float16, float32](t, d, float16s, float16s) })
 		t.Run("bfloat16", func(t *testing.T) {
 			checkProduct[kernel.BFloat16, kernel.BFloat16, float32](t, d, bfloat16s, bfloat16s)
@@ -75,7 +75,7 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 	}
 	tiles := m / 16 * n / 8
 	grid, block := gpu.Dim3{X: (tiles + 1) / 2}, gpu.Dim3{X: 64}
-	da, db := devicetest.Upload(t, d, a), devicetest.Upload(t, d, b)
+	da, db := gputest.Upload(t, d, a), gputest.Upload(t, d, b)
 	for _, layout := range []struct {
 		name        string
 		row, column int
@@ -83,12 +83,12 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 		t.Run(layout.name, func(t *testing.T) {
 			each := slices.Clone(start)
 			kernel.Each(grid, block, func(th kernel.Thread) { product(th, n, k, layout.row, layout.column, a, b, each) })
-			dc := devicetest.Upload(t, d, start)
+			dc := gputest.Upload(t, d, start)
 			if err := LaunchProduct(d.DefaultStream(), gpu.Blocks(grid, block), n, k, layout.row, layout.column, da, db, dc); err != nil {
 				t.Fatal(err)
 			}
 			exact := ea.format >= mma.Int8 || d.Backend() != gpu.CUDA
-			for i, got := range devicetest.Download(t, d, dc) {
+			for i, got := range gputest.Download(t, d, dc) {
 				if exact && got != each[i] {
 					t.Fatalf("element %d is %v, in Each %v", i, got, each[i])
 				}
@@ -114,7 +114,7 @@ func checkProduct[A, B kernel.MatrixElement, C float32 | int32](t *testing.T, d 
 }
 
 func TestLoadsOfAllTypes(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("float16", func(t *testing.T) {
 			checkLoads[kernel.Float16, [8]kernel.Float16](t, d, load[kernel.Float16, [8]kernel.Float16])
 		})
@@ -169,11 +169,11 @@ func checkLoads[T kernel.MatrixElement, R line](t *testing.T, d *gpu.Device, pla
 	lines := bytesOf[R](64)
 	each := make([]uint32, 64*8)
 	kernel.Each(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}, func(th kernel.Thread) { plain(th, lines, each) })
-	words := devicetest.Upload(t, d, make([]uint32, 64*8))
-	if err := LaunchLoad[T](d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}), devicetest.Upload(t, d, lines), words); err != nil {
+	words := gputest.Upload(t, d, make([]uint32, 64*8))
+	if err := LaunchLoad[T](d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}), gputest.Upload(t, d, lines), words); err != nil {
 		t.Fatal(err)
 	}
-	got := devicetest.Download(t, d, words)
+	got := gputest.Download(t, d, words)
 	if !slices.Equal(got, each) {
 		t.Errorf("words are %x, in Each %x", got, each)
 	}
@@ -194,7 +194,7 @@ func checkLoads[T kernel.MatrixElement, R line](t *testing.T, d *gpu.Device, pla
 }
 
 func TestTransposedLoads(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("float16", func(t *testing.T) {
 			checkTransposed[kernel.Float16, [8]kernel.Float16](t, d, loadTransposed[kernel.Float16, [8]kernel.Float16])
 		})
@@ -208,12 +208,12 @@ func checkTransposed[T kernel.Float16 | kernel.BFloat16, R [8]kernel.Float16 | [
 	lines := bytesOf[R](64)
 	each := make([]uint32, 64*8)
 	kernel.EachDynamic(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}, 1024, func(th kernel.Thread) { plain(th, lines, each) })
-	words := devicetest.Upload(t, d, make([]uint32, 64*8))
+	words := gputest.Upload(t, d, make([]uint32, 64*8))
 	grid := gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}).Shared(1024)
-	if err := LaunchLoadTransposed[T](d.DefaultStream(), grid, devicetest.Upload(t, d, lines), words); err != nil {
+	if err := LaunchLoadTransposed[T](d.DefaultStream(), grid, gputest.Upload(t, d, lines), words); err != nil {
 		t.Fatal(err)
 	}
-	got := devicetest.Download(t, d, words)
+	got := gputest.Download(t, d, words)
 	if !slices.Equal(got, each) {
 		t.Errorf("words are %x, in Each %x", got, each)
 	}
@@ -249,8 +249,8 @@ func elements[T kernel.MatrixElement, R line](line R) []T {
 }
 
 func TestALineOutsideOfTheTileIsAnError(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		words := devicetest.Upload(t, d, make([]uint32, 32))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		words := gputest.Upload(t, d, make([]uint32, 32))
 		grid := gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 32})
 		if err := LaunchOutside(d.DefaultStream(), grid, 15, words); err != nil {
 			t.Fatal(err)
@@ -270,10 +270,10 @@ func TestALineOutsideOfTheTileIsAnError(t *testing.T) {
 }
 
 func TestAnElementThatIsNotThereIsAnErrorOfWhoReadsTheMatrix(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		a := devicetest.Upload(t, d, make([]float32, 100)) // of 128
-		b := devicetest.Upload(t, d, make([]float32, 64))
-		c := devicetest.Upload(t, d, make([]float32, 128))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		a := gputest.Upload(t, d, make([]float32, 100)) // of 128
+		b := gputest.Upload(t, d, make([]float32, 64))
+		c := gputest.Upload(t, d, make([]float32, 128))
 		err := LaunchProduct(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 64}), 8, 8, 8, 1, a, b, c)
 		if err == nil {
 			err = d.Synchronize(t.Context())

@@ -106,7 +106,7 @@ func complexFields(t kernel.Thread, bias wave, in, out []wave) {
 	}
 	local := [3]complex64{1: 2 + 1i, 2: tile[63-lane]}
 	accumulate(&w.Sum, bias.Sum)
-	w.Phase += uint8(real(local[lane%3]))
+	w.Phase += kernel.ToInteger[uint8](real(local[lane%3]))
 	w.Points[0] = local[(lane+1)%3]
 	w.Points[1] = complex(float32(w.Sum.power()), real(bias.Points[0]))
 	if w == bias {

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -37,11 +37,11 @@ func TestComplex128IsTheSameEverywhere(t *testing.T) {
 	want, wantFlags := make([]complex128, 10*n), make([]uint8, n)
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { complex128Operators(t, c, x, y, want, wantFlags) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out, flags := devicetest.Upload(t, d, make([]complex128, 10*n)), devicetest.Upload(t, d, make([]uint8, n))
-		launched(t, LaunchComplex128Operators(d.DefaultStream(), blocks(n), c, devicetest.Upload(t, d, x), devicetest.Upload(t, d, y), out, flags))
-		expect(t, "results", devicetest.Download(t, d, out), want)
-		expect(t, "flags", devicetest.Download(t, d, flags), wantFlags)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out, flags := gputest.Upload(t, d, make([]complex128, 10*n)), gputest.Upload(t, d, make([]uint8, n))
+		launched(t, LaunchComplex128Operators(d.DefaultStream(), blocks(n), c, gputest.Upload(t, d, x), gputest.Upload(t, d, y), out, flags))
+		expect(t, "results", gputest.Download(t, d, out), want)
+		expect(t, "flags", gputest.Download(t, d, flags), wantFlags)
 	})
 }
 
@@ -56,11 +56,11 @@ func TestComplex64IsTheSameEverywhere(t *testing.T) {
 	want, wantFlags := make([]complex64, 10*n), make([]uint8, n)
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { complex64Operators(t, c, x, y, want, wantFlags) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out, flags := devicetest.Upload(t, d, make([]complex64, 10*n)), devicetest.Upload(t, d, make([]uint8, n))
-		launched(t, LaunchComplex64Operators(d.DefaultStream(), blocks(n), c, devicetest.Upload(t, d, x), devicetest.Upload(t, d, y), out, flags))
-		expect(t, "results", devicetest.Download(t, d, out), want)
-		expect(t, "flags", devicetest.Download(t, d, flags), wantFlags)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out, flags := gputest.Upload(t, d, make([]complex64, 10*n)), gputest.Upload(t, d, make([]uint8, n))
+		launched(t, LaunchComplex64Operators(d.DefaultStream(), blocks(n), c, gputest.Upload(t, d, x), gputest.Upload(t, d, y), out, flags))
+		expect(t, "results", gputest.Download(t, d, out), want)
+		expect(t, "flags", gputest.Download(t, d, flags), wantFlags)
 	})
 }
 
@@ -74,10 +74,10 @@ func TestComplexInStructsArraysAndSharedMemory(t *testing.T) {
 	bias := in[17]
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { complexFields(t, bias, in, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := devicetest.Upload(t, d, make([]wave, n))
-		launched(t, LaunchComplexFields(d.DefaultStream(), blocks(n), bias, devicetest.Upload(t, d, in), out))
-		expect(t, "out", devicetest.Download(t, d, out), want)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]wave, n))
+		launched(t, LaunchComplexFields(d.DefaultStream(), blocks(n), bias, gputest.Upload(t, d, in), out))
+		expect(t, "out", gputest.Download(t, d, out), want)
 	})
 }
 
@@ -90,10 +90,10 @@ func TestComplexFunctionsOfTheStandardLibrary(t *testing.T) {
 	}
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { complexLibrary(t, x, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := devicetest.Upload(t, d, make([]complex128, 6*n))
-		launched(t, LaunchComplexLibrary(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, x), out))
-		for i, z := range devicetest.Download(t, d, out) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]complex128, 6*n))
+		launched(t, LaunchComplexLibrary(d.DefaultStream(), blocks(n), gputest.Upload(t, d, x), out))
+		for i, z := range gputest.Download(t, d, out) {
 			if cmplx.Abs(z-want[i]) > 1e-14*cmplx.Abs(want[i]) {
 				t.Fatalf("result %d of %v is %v, want %v", i%6, x[i/6], z, want[i])
 			}

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -117,18 +117,18 @@ func TestRoundingTo16BitsIsTheSameEverywhere(t *testing.T) {
 		h32[i], h64[i] = kernel.ToFloat16(singles[i]), kernel.ToFloat16(doubles[i])
 		b32[i], b64[i] = kernel.ToBFloat16(singles[i]), kernel.ToBFloat16(doubles[i])
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		x32, x64 := devicetest.Upload(t, d, singles), devicetest.Upload(t, d, doubles)
-		h, b := devicetest.Upload(t, d, make([]kernel.Float16, n)), devicetest.Upload(t, d, make([]kernel.BFloat16, n))
+		x32, x64 := gputest.Upload(t, d, singles), gputest.Upload(t, d, doubles)
+		h, b := gputest.Upload(t, d, make([]kernel.Float16, n)), gputest.Upload(t, d, make([]kernel.BFloat16, n))
 		launched(t, LaunchFloat16FromFloat32(s, gpu.Linear(n), x32, h))
-		expect(t, "Float16 of float32", devicetest.Download(t, d, h), h32)
+		expect(t, "Float16 of float32", gputest.Download(t, d, h), h32)
 		launched(t, LaunchFloat16FromFloat64(s, gpu.Linear(n), x64, h))
-		expect(t, "Float16 of float64", devicetest.Download(t, d, h), h64)
+		expect(t, "Float16 of float64", gputest.Download(t, d, h), h64)
 		launched(t, LaunchBfloat16FromFloat32(s, gpu.Linear(n), x32, b))
-		expect(t, "BFloat16 of float32", devicetest.Download(t, d, b), b32)
+		expect(t, "BFloat16 of float32", gputest.Download(t, d, b), b32)
 		launched(t, LaunchBfloat16FromFloat64(s, gpu.Linear(n), x64, b))
-		expect(t, "BFloat16 of float64", devicetest.Download(t, d, b), b64)
+		expect(t, "BFloat16 of float64", gputest.Download(t, d, b), b64)
 	})
 }
 
@@ -146,11 +146,11 @@ func TestIntegersRoundTo16BitsOnce(t *testing.T) {
 	wantH, wantB := make([]kernel.Float16, 10*n), make([]kernel.BFloat16, 10*n)
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { halfFromIntegers(t, x, wantH, wantB) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		h, b := devicetest.Upload(t, d, make([]kernel.Float16, 10*n)), devicetest.Upload(t, d, make([]kernel.BFloat16, 10*n))
-		launched(t, LaunchHalfFromIntegers(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, x), h, b))
-		expect(t, "Float16", devicetest.Download(t, d, h), wantH)
-		expect(t, "BFloat16", devicetest.Download(t, d, b), wantB)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		h, b := gputest.Upload(t, d, make([]kernel.Float16, 10*n)), gputest.Upload(t, d, make([]kernel.BFloat16, 10*n))
+		launched(t, LaunchHalfFromIntegers(d.DefaultStream(), blocks(n), gputest.Upload(t, d, x), h, b))
+		expect(t, "Float16", gputest.Download(t, d, h), wantH)
+		expect(t, "BFloat16", gputest.Download(t, d, b), wantB)
 	})
 }
 
@@ -163,14 +163,14 @@ func TestEvery16BitNumberIsReadExactly(t *testing.T) {
 	h32, b32, h64, b64 := make([]float32, n), make([]float32, n), make([]float64, n), make([]float64, n)
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { halfWiden(t, bits, h32, b32, h64, b64) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dh32, db32 := devicetest.Upload(t, d, make([]float32, n)), devicetest.Upload(t, d, make([]float32, n))
-		dh64, db64 := devicetest.Upload(t, d, make([]float64, n)), devicetest.Upload(t, d, make([]float64, n))
-		launched(t, LaunchHalfWiden(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, bits), dh32, db32, dh64, db64))
-		expect(t, "float32 of Float16", devicetest.Download(t, d, dh32), h32)
-		expect(t, "float32 of BFloat16", devicetest.Download(t, d, db32), b32)
-		expect(t, "float64 of Float16", devicetest.Download(t, d, dh64), h64)
-		expect(t, "float64 of BFloat16", devicetest.Download(t, d, db64), b64)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dh32, db32 := gputest.Upload(t, d, make([]float32, n)), gputest.Upload(t, d, make([]float32, n))
+		dh64, db64 := gputest.Upload(t, d, make([]float64, n)), gputest.Upload(t, d, make([]float64, n))
+		launched(t, LaunchHalfWiden(d.DefaultStream(), blocks(n), gputest.Upload(t, d, bits), dh32, db32, dh64, db64))
+		expect(t, "float32 of Float16", gputest.Download(t, d, dh32), h32)
+		expect(t, "float32 of BFloat16", gputest.Download(t, d, db32), b32)
+		expect(t, "float64 of Float16", gputest.Download(t, d, dh64), h64)
+		expect(t, "float64 of BFloat16", gputest.Download(t, d, db64), b64)
 	})
 }
 
@@ -207,11 +207,11 @@ func TestFloat16ArithmeticIsTheSameEverywhere(t *testing.T) {
 	for _, c := range []kernel.Float16{{}, kernel.ToFloat16(1.5), kernel.ToFloat16(-6e-8), kernel.Float16FromBits(0x7c00)} {
 		g, b := grid(n)
 		kernel.Each(g, b, func(t kernel.Thread) { float16Arithmetic(t, c, x, y, want, flags) })
-		devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-			out, f := devicetest.Upload(t, d, make([]kernel.Float16, 12*n)), devicetest.Upload(t, d, make([]uint8, n))
-			launched(t, LaunchFloat16Arithmetic(d.DefaultStream(), blocks(n), c, devicetest.Upload(t, d, x), devicetest.Upload(t, d, y), out, f))
-			expect(t, "results", devicetest.Download(t, d, out), want)
-			expect(t, "flags", devicetest.Download(t, d, f), flags)
+		gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+			out, f := gputest.Upload(t, d, make([]kernel.Float16, 12*n)), gputest.Upload(t, d, make([]uint8, n))
+			launched(t, LaunchFloat16Arithmetic(d.DefaultStream(), blocks(n), c, gputest.Upload(t, d, x), gputest.Upload(t, d, y), out, f))
+			expect(t, "results", gputest.Download(t, d, out), want)
+			expect(t, "flags", gputest.Download(t, d, f), flags)
 		})
 	}
 }
@@ -230,14 +230,14 @@ func TestBFloat16ArithmeticIsTheSameEverywhere(t *testing.T) {
 			bfloat16Arithmetic(t, c, x, y, want, flags)
 			bfloat16FMA(t, c, x, y, fused)
 		})
-		devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-			out, f := devicetest.Upload(t, d, make([]kernel.BFloat16, 12*n)), devicetest.Upload(t, d, make([]uint8, n))
-			dx, dy := devicetest.Upload(t, d, x), devicetest.Upload(t, d, y)
+		gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+			out, f := gputest.Upload(t, d, make([]kernel.BFloat16, 12*n)), gputest.Upload(t, d, make([]uint8, n))
+			dx, dy := gputest.Upload(t, d, x), gputest.Upload(t, d, y)
 			launched(t, LaunchBfloat16Arithmetic(d.DefaultStream(), blocks(n), c, dx, dy, out, f))
-			expect(t, "results", devicetest.Download(t, d, out), want)
-			expect(t, "flags", devicetest.Download(t, d, f), flags)
+			expect(t, "results", gputest.Download(t, d, out), want)
+			expect(t, "flags", gputest.Download(t, d, f), flags)
 			launched(t, LaunchBfloat16FMA(d.DefaultStream(), blocks(n), c, dx, dy, out))
-			expect(t, "FMA", devicetest.Download(t, d, out)[:n], fused)
+			expect(t, "FMA", gputest.Download(t, d, out)[:n], fused)
 		})
 	}
 }
@@ -254,10 +254,10 @@ func TestHalvesInStructsArraysAndSharedMemory(t *testing.T) {
 	bias := in[5]
 	g, bl := grid(n)
 	kernel.Each(g, bl, func(t kernel.Thread) { halfFields(t, bias, in, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		out := devicetest.Upload(t, d, make([]reading, n))
-		launched(t, LaunchHalfFields(d.DefaultStream(), blocks(n), bias, devicetest.Upload(t, d, in), out))
-		expect(t, "out", devicetest.Download(t, d, out), want)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		out := gputest.Upload(t, d, make([]reading, n))
+		launched(t, LaunchHalfFields(d.DefaultStream(), blocks(n), bias, gputest.Upload(t, d, in), out))
+		expect(t, "out", gputest.Download(t, d, out), want)
 	})
 }
 
@@ -268,8 +268,8 @@ func TestGenericFunctionsOverScalars(t *testing.T) {
 		v := float64(k)*1.7 - 60
 		h[k], b[k], f[k], x[k], i[k] = kernel.ToFloat16(v), kernel.ToBFloat16(v), float32(v), v, int32(v)
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dh, db, df, dx, di := devicetest.Upload(t, d, h), devicetest.Upload(t, d, b), devicetest.Upload(t, d, f), devicetest.Upload(t, d, x), devicetest.Upload(t, d, i)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dh, db, df, dx, di := gputest.Upload(t, d, h), gputest.Upload(t, d, b), gputest.Upload(t, d, f), gputest.Upload(t, d, x), gputest.Upload(t, d, i)
 		launched(t, LaunchScaleScalars(d.DefaultStream(), blocks(n), 2.5, dh, db, df, dx, di))
 		wh, wb, wf, wx, wi := make([]kernel.Float16, n), make([]kernel.BFloat16, n), make([]float32, n), make([]float64, n), make([]int32, n)
 		copy(wh, h)
@@ -279,10 +279,10 @@ func TestGenericFunctionsOverScalars(t *testing.T) {
 		copy(wi, i)
 		g, bl := grid(n)
 		kernel.Each(g, bl, func(t kernel.Thread) { scaleScalars(t, 2.5, wh, wb, wf, wx, wi) })
-		expect(t, "Float16", devicetest.Download(t, d, dh), wh)
-		expect(t, "BFloat16", devicetest.Download(t, d, db), wb)
-		expect(t, "float32", devicetest.Download(t, d, df), wf)
-		expect(t, "float64", devicetest.Download(t, d, dx), wx)
-		expect(t, "int32", devicetest.Download(t, d, di), wi)
+		expect(t, "Float16", gputest.Download(t, d, dh), wh)
+		expect(t, "BFloat16", gputest.Download(t, d, db), wb)
+		expect(t, "float32", gputest.Download(t, d, df), wf)
+		expect(t, "float64", gputest.Download(t, d, dx), wx)
+		expect(t, "int32", gputest.Download(t, d, di), wi)
 	})
 }

@@ -9,7 +9,7 @@ import (
 	"unsafe"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -83,7 +83,7 @@ func values(r *rand.Rand, v reflect.Value, mask []byte) {
 // an array of its own and through a function is what the host put there.
 func TestLayoutOfRandomTypesIsGos(t *testing.T) {
 	r := rand.New(rand.NewPCG(21, 22))
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for range 40 {
 			text, typ := randomType(r, 3)
 			if typ.Size() == 0 || typ.Size() > paddedSize-16 {
@@ -122,15 +122,28 @@ func move(t kernel.Thread, p whole, in, out []whole) {
 			for i := range in {
 				values(r, reflect.NewAt(whole, unsafe.Pointer(&in[i])).Elem().Field(0), mask[i][:])
 			}
-			k, err := d.Compile(source, "move")
+			k, err := d.Compile(t.Context(), source, "move")
 			if err != nil {
 				t.Fatalf("%s\n%v", source, err)
 			}
-			out := devicetest.Upload(t, d, make([]padded, n))
-			if err := k.Launch(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 1, Y: 1, Z: 1}, gpu.Dim3{X: n, Y: 1, Z: 1}), in[0], devicetest.Upload(t, d, in[:]), out); err != nil {
+			grid := gpu.Blocks(gpu.Dim3{X: 1, Y: 1, Z: 1}, gpu.Dim3{X: n, Y: 1, Z: 1})
+			// The value alone is too few arguments, but has the layout of its parameter.
+			value := reflect.NewAt(whole, unsafe.Pointer(&in[0])).Elem().Interface()
+			if err := k.Launch(d.DefaultStream(), grid, value); err == nil || !strings.Contains(err.Error(), "1 argument, want 3") {
 				t.Fatalf("%s\n%v", source, err)
 			}
-			for i, got := range devicetest.Download(t, d, out) {
+			out := gputest.Upload(t, d, make([]padded, n))
+			l, err := k.Begin(d.DefaultStream(), grid)
+			if err != nil {
+				t.Fatal(err)
+			}
+			gpu.Arg(l, in[0])
+			gpu.SliceArg(l, gputest.Upload(t, d, in[:]))
+			gpu.SliceArg(l, out)
+			if err := l.End(); err != nil {
+				t.Fatalf("%s\n%v", source, err)
+			}
+			for i, got := range gputest.Download(t, d, out) {
 				for j := range got {
 					if got[j] != in[i][j]&mask[i][j] {
 						t.Fatalf("byte %d of value %d is %#02x, want %#02x\n%s", j, i, got[j], in[i][j], source)

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -51,10 +51,10 @@ func TestWholeElementsOfVectors(t *testing.T) {
 	for i := range x {
 		want[i] = x[i].Scale(1.5)
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dx, y := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, y := gputest.Upload(t, d, x), gputest.Upload(t, d, make([]kernel.Vec4[float32], n))
 		launched(t, LaunchVec4Scale(d.DefaultStream(), blocks(n), 1.5, dx, y))
-		expect(t, "y", devicetest.Download(t, d, y), want)
+		expect(t, "y", gputest.Download(t, d, y), want)
 	})
 }
 
@@ -68,12 +68,12 @@ func TestWritesThroughAnotherNameAreSeen(t *testing.T) {
 		vec4Shift(t, x, apart)
 		vec4Shift(t, same, same)
 	})
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dx, y := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, y := gputest.Upload(t, d, x), gputest.Upload(t, d, make([]kernel.Vec4[float32], n))
 		launched(t, LaunchVec4Shift(d.DefaultStream(), blocks(n), dx, y))
-		expect(t, "another buffer", devicetest.Download(t, d, y), apart)
+		expect(t, "another buffer", gputest.Download(t, d, y), apart)
 		launched(t, LaunchVec4Shift(d.DefaultStream(), blocks(n), dx, dx))
-		expect(t, "the same buffer", devicetest.Download(t, d, dx), same)
+		expect(t, "the same buffer", gputest.Download(t, d, dx), same)
 	})
 }
 
@@ -83,13 +83,13 @@ func TestCheckedFieldsOfVectors(t *testing.T) {
 	changed := append([]kernel.Vec2[float64](nil), x...)
 	g, b := grid(n)
 	kernel.Each(g, b, func(t kernel.Thread) { vec2Fields(t, changed, want) })
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dx, out := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([]float64, n))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, out := gputest.Upload(t, d, x), gputest.Upload(t, d, make([]float64, n))
 		launched(t, LaunchVec2Fields(d.DefaultStream(), blocks(n), dx, out))
-		expect(t, "out", devicetest.Download(t, d, out), want)
-		expect(t, "x", devicetest.Download(t, d, dx), changed)
+		expect(t, "out", gputest.Download(t, d, out), want)
+		expect(t, "x", gputest.Download(t, d, dx), changed)
 
-		short := devicetest.Upload(t, d, x[:n-1])
+		short := gputest.Upload(t, d, x[:n-1])
 		err := LaunchVec2Fields(d.DefaultStream(), blocks(n), short, out)
 		if err == nil {
 			err = d.DefaultStream().Synchronize(t.Context())
@@ -112,15 +112,15 @@ func TestMethodsOfVectors(t *testing.T) {
 		vec3Methods(t, x3, y3, out3, dots)
 		vec24Methods(t, x4, y4, out4, out2)
 	})
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		o3, ds := devicetest.Upload(t, d, make([]kernel.Vec3[int32], 9*n)), devicetest.Upload(t, d, make([]int32, n))
-		launched(t, LaunchVec3Methods(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, x3), devicetest.Upload(t, d, y3), o3, ds))
-		expect(t, "three components", devicetest.Download(t, d, o3), out3)
-		expect(t, "inner products", devicetest.Download(t, d, ds), dots)
-		o4, o2 := devicetest.Upload(t, d, make([]kernel.Vec4[int64], 9*n)), devicetest.Upload(t, d, make([]kernel.Vec2[int64], 9*n))
-		launched(t, LaunchVec24Methods(d.DefaultStream(), blocks(n), devicetest.Upload(t, d, x4), devicetest.Upload(t, d, y4), o4, o2))
-		expect(t, "four components", devicetest.Download(t, d, o4), out4)
-		expect(t, "two components", devicetest.Download(t, d, o2), out2)
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		o3, ds := gputest.Upload(t, d, make([]kernel.Vec3[int32], 9*n)), gputest.Upload(t, d, make([]int32, n))
+		launched(t, LaunchVec3Methods(d.DefaultStream(), blocks(n), gputest.Upload(t, d, x3), gputest.Upload(t, d, y3), o3, ds))
+		expect(t, "three components", gputest.Download(t, d, o3), out3)
+		expect(t, "inner products", gputest.Download(t, d, ds), dots)
+		o4, o2 := gputest.Upload(t, d, make([]kernel.Vec4[int64], 9*n)), gputest.Upload(t, d, make([]kernel.Vec2[int64], 9*n))
+		launched(t, LaunchVec24Methods(d.DefaultStream(), blocks(n), gputest.Upload(t, d, x4), gputest.Upload(t, d, y4), o4, o2))
+		expect(t, "four components", gputest.Download(t, d, o4), out4)
+		expect(t, "two components", gputest.Download(t, d, o2), out2)
 	})
 }
 
@@ -148,26 +148,26 @@ func TestStructsAndArraysMoveByWideAccesses(t *testing.T) {
 		quads(t, inQ, wantQ)
 		rows(t, 2, inR, wantR)
 	})
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
-		p := devicetest.Upload(t, d, make([]pixel, n))
-		launched(t, LaunchPixels(s, blocks(n), devicetest.Upload(t, d, inP), p))
-		expect(t, "pixels", devicetest.Download(t, d, p), wantP)
-		bs := devicetest.Upload(t, d, make([]body, n))
-		launched(t, LaunchBodies(s, blocks(n), 0.25, devicetest.Upload(t, d, inB), bs))
-		expect(t, "bodies", devicetest.Download(t, d, bs), wantB)
-		h := devicetest.Upload(t, d, make([][8]kernel.Float16, n))
-		launched(t, LaunchHalves8(s, blocks(n), devicetest.Upload(t, d, inH), h))
-		expect(t, "halves", devicetest.Download(t, d, h), wantH)
-		r := devicetest.Upload(t, d, make([]kernel.Vec4[float32], n))
-		launched(t, LaunchRows(s, blocks(n), 2, devicetest.Upload(t, d, inR), r))
-		expect(t, "rows", devicetest.Download(t, d, r), wantR)
+		p := gputest.Upload(t, d, make([]pixel, n))
+		launched(t, LaunchPixels(s, blocks(n), gputest.Upload(t, d, inP), p))
+		expect(t, "pixels", gputest.Download(t, d, p), wantP)
+		bs := gputest.Upload(t, d, make([]body, n))
+		launched(t, LaunchBodies(s, blocks(n), 0.25, gputest.Upload(t, d, inB), bs))
+		expect(t, "bodies", gputest.Download(t, d, bs), wantB)
+		h := gputest.Upload(t, d, make([][8]kernel.Float16, n))
+		launched(t, LaunchHalves8(s, blocks(n), gputest.Upload(t, d, inH), h))
+		expect(t, "halves", gputest.Download(t, d, h), wantH)
+		r := gputest.Upload(t, d, make([]kernel.Vec4[float32], n))
+		launched(t, LaunchRows(s, blocks(n), 2, gputest.Upload(t, d, inR), r))
+		expect(t, "rows", gputest.Download(t, d, r), wantR)
 
-		x, q := devicetest.Upload(t, d, append([]int32{7}, inQ...)), devicetest.Upload(t, d, make([]int32, 4*n+1))
+		x, q := gputest.Upload(t, d, append([]int32{7}, inQ...)), gputest.Upload(t, d, make([]int32, 4*n+1))
 		launched(t, LaunchQuads(s, blocks(n), part(t, x), part(t, q)))
-		expect(t, "neighbours that are not aligned", devicetest.Download(t, d, part(t, q)), wantQ)
-		x, q = devicetest.Upload(t, d, inQ), devicetest.Upload(t, d, make([]int32, 4*n))
+		expect(t, "neighbours that are not aligned", gputest.Download(t, d, part(t, q)), wantQ)
+		x, q = gputest.Upload(t, d, inQ), gputest.Upload(t, d, make([]int32, 4*n))
 		launched(t, LaunchQuads(s, blocks(n), x, q))
-		expect(t, "neighbours", devicetest.Download(t, d, q), wantQ)
+		expect(t, "neighbours", gputest.Download(t, d, q), wantQ)
 	})
 }

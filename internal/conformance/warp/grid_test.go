@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -20,40 +20,40 @@ func ramp[T int32 | int64 | float32](n int) []T {
 }
 
 func TestTheGridMeets(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		for _, blocks := range []int{1, 2, 13} {
 			grid, block := gpu.Dim3{X: blocks}, gpu.Dim3{X: 48}
 			x, y := ramp[float32](1000), make([]float32, 1000)
-			dx, dy := devicetest.Upload(t, d, x), devicetest.Upload(t, d, y)
+			dx, dy := gputest.Upload(t, d, x), gputest.Upload(t, d, y)
 			kernel.Each(grid, block, func(th kernel.Thread) { relax(th, 7, x, y) })
 			if err := LaunchRelax(s, gpu.Blocks(grid, block), 7, dx, dy); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, "x", devicetest.Download(t, d, dx), x)
+			compare(t, "x", gputest.Download(t, d, dx), x)
 
 			block.X = 64
 			in, partial, out := ramp[int64](5000), make([]int64, blocks), make([]int64, 64*blocks)
-			dIn, dPartial, dOut := devicetest.Upload(t, d, in), devicetest.Upload(t, d, partial), devicetest.Upload(t, d, out)
+			dIn, dPartial, dOut := gputest.Upload(t, d, in), gputest.Upload(t, d, partial), gputest.Upload(t, d, out)
 			kernel.Each(grid, block, func(th kernel.Thread) { sumTwice(th, in, partial, out) })
 			if err := LaunchSumTwice(s, gpu.Blocks(grid, block), dIn, dPartial, dOut); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, "out", devicetest.Download(t, d, dOut), out)
+			compare(t, "out", gputest.Download(t, d, dOut), out)
 		}
 	})
 }
 
 func TestAGridThatIsTooLargeToMeetRunsNothing(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		x := devicetest.Upload(t, d, ramp[float32](10))
-		y := devicetest.Upload(t, d, make([]float32, 10))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		x := gputest.Upload(t, d, ramp[float32](10))
+		y := gputest.Upload(t, d, make([]float32, 10))
 		err := LaunchRelax(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 100000}, gpu.Dim3{X: 256}), 1, x, y)
 		e, ok := errors.AsType[*gpu.ResidencyError](err)
 		if !ok || e.Blocks != 100000 || e.Limit < 1 || e.Limit >= e.Blocks || !errors.Is(err, gpu.ErrInvalid) {
 			t.Fatalf("error is %v (%+v)", err, e)
 		}
-		compare(t, "x", devicetest.Download(t, d, x), ramp[float32](10))
+		compare(t, "x", gputest.Download(t, d, x), ramp[float32](10))
 		n := min(e.Limit, 300)
 		if err := LaunchRelax(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: n}, gpu.Dim3{X: 256}), 1, x, y); err != nil {
 			t.Errorf("with %d blocks, of at most %d: %v", n, e.Limit, err)
@@ -62,10 +62,10 @@ func TestAGridThatIsTooLargeToMeetRunsNothing(t *testing.T) {
 }
 
 func TestAFailureReleasesTheGrid(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		for _, at := range []int{0, 5, 64, 200} {
-			x := devicetest.Upload(t, d, make([]int32, 256))
+			x := gputest.Upload(t, d, make([]int32, 256))
 			if err := LaunchFailsBefore(s, gpu.Blocks(gpu.Dim3{X: 4}, gpu.Dim3{X: 64}), at, x); err != nil {
 				t.Fatal(err)
 			}
@@ -98,38 +98,38 @@ func unlessOld(t *testing.T, d *gpu.Device, err error) {
 }
 
 func TestClustersShareMemory(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		s := d.DefaultStream()
 		grid, block := gpu.Dim3{X: 12}, gpu.Dim3{X: 64}
 		in, out := ramp[int32](768), make([]int32, 768)
-		dIn, dOut := devicetest.Upload(t, d, in), devicetest.Upload(t, d, out)
+		dIn, dOut := gputest.Upload(t, d, in), gputest.Upload(t, d, out)
 		kernel.EachCluster(grid, block, gpu.Dim3{X: 4}, 0, func(th kernel.Thread) { exchange(th, in, out) })
 		unlessOld(t, d, LaunchExchange(s, gpu.Blocks(grid, block), dIn, dOut))
-		compare(t, "out", devicetest.Download(t, d, dOut), out)
+		compare(t, "out", gputest.Download(t, d, dOut), out)
 
 		grid, block = gpu.Dim3{X: 4, Y: 6}, gpu.Dim3{X: 40}
 		out = make([]int32, 24)
-		dOut = devicetest.Upload(t, d, out)
+		dOut = gputest.Upload(t, d, out)
 		kernel.EachCluster(grid, block, gpu.Dim3{X: 2, Y: 2}, 0, func(th kernel.Thread) { square(th, 5, out) })
 		if err := LaunchSquare(s, gpu.Blocks(grid, block), 5, dOut); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "out", devicetest.Download(t, d, dOut), out)
+		compare(t, "out", gputest.Download(t, d, dOut), out)
 
 		grid, block = gpu.Dim3{X: 8}, gpu.Dim3{X: 32}
 		x, y := ramp[int32](256), make([]int32, 256)
-		dx, dy := devicetest.Upload(t, d, x), devicetest.Upload(t, d, y)
+		dx, dy := gputest.Upload(t, d, x), gputest.Upload(t, d, y)
 		kernel.EachCluster(grid, block, gpu.Dim3{X: 2}, 0, func(th kernel.Thread) { both(th, x, y) })
 		if err := LaunchBoth(s, gpu.Blocks(grid, block), dx, dy); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "x", devicetest.Download(t, d, dx), x)
+		compare(t, "x", gputest.Download(t, d, dx), x)
 	})
 }
 
 func TestAGridOfPartsOfClustersIsRefused(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		x := devicetest.Upload(t, d, ramp[int32](640))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		x := gputest.Upload(t, d, ramp[int32](640))
 		err := LaunchExchange(d.DefaultStream(), gpu.Blocks(gpu.Dim3{X: 10}, gpu.Dim3{X: 64}), x, x)
 		if !errors.Is(err, gpu.ErrInvalid) || !strings.Contains(err.Error(), "clusters of 4x1x1") {
 			if !errors.Is(err, errors.ErrUnsupported) {

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -63,26 +63,16 @@ func lanes(r *rand.Rand, n int) []int32 {
 	return x
 }
 
-// same reports whether two values are equal, or both NaN.
-func same[T comparable](x, y T) bool { return x == y || x != x && y != y }
-
-func compare[T comparable](t *testing.T, what string, got, want []T) {
+// compare compares results, of which any NaN is as good as another.
+func compare[T any](t *testing.T, what string, got, want []T) {
 	t.Helper()
-	bad := 0
-	for i := range want {
-		if !same(got[i], want[i]) {
-			t.Errorf("%s[%d] = %v, want %v", what, i, got[i], want[i])
-			if bad++; bad == 3 {
-				return
-			}
-		}
-	}
+	gputest.Equal(t, got, want, gputest.NaNEqual, gputest.Name(what))
 }
 
 // onShapes runs f on every device and in every shape.
 func onShapes(t *testing.T, f func(t *testing.T, d *gpu.Device, r *rand.Rand, grid, block gpu.Dim3)) {
 	t.Helper()
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for _, s := range shapes {
 			t.Run(s.block.String(), func(t *testing.T) {
 				f(t, d, rand.New(rand.NewPCG(1, uint64(s.block.Count()))), s.grid, s.block)
@@ -99,13 +89,13 @@ func valueTest[T kernel.Number](t *testing.T, d *gpu.Device, r *rand.Rand, grid,
 	n := grid.Count() * block.Count()
 	in, from := numbers[T](r, n), lanes(r, n)
 	out, masks := make([]T, n*perThread), make([]uint32, 4*n)
-	dIn, dFrom, dOut, dMasks := devicetest.Upload(t, d, in), devicetest.Upload(t, d, from), devicetest.Upload(t, d, out), devicetest.Upload(t, d, masks)
+	dIn, dFrom, dOut, dMasks := gputest.Upload(t, d, in), gputest.Upload(t, d, from), gputest.Upload(t, d, out), gputest.Upload(t, d, masks)
 	kernel.Each(kernel.Dim3(grid), kernel.Dim3(block), func(th kernel.Thread) { k(th, in, from, out, masks) })
 	if err := launch(d.DefaultStream(), gpu.Blocks(grid, block), dIn, dFrom, dOut, dMasks); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "out", devicetest.Download(t, d, dOut), out)
-	compare(t, "masks", devicetest.Download(t, d, dMasks), masks)
+	compare(t, "out", gputest.Download(t, d, dOut), out)
+	compare(t, "masks", gputest.Download(t, d, dMasks), masks)
 }
 
 func valueCase[T kernel.Number](k valueKernel[T], launch valueLaunch[T]) func(t *testing.T) {
@@ -139,7 +129,7 @@ func TestOperationsOnNumbers(t *testing.T) {
 }
 
 func TestDeclaredBlocks(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		r := rand.New(rand.NewPCG(2, 2))
 		valueTest(t, d, r, gpu.Dim3{X: 2}, gpu.Dim3{X: 64, Y: 2}, valuesDeclared, LaunchValuesDeclared)
 		valueTest(t, d, r, gpu.Dim3{X: 2}, gpu.Dim3{X: 7, Y: 9}, valuesPartial, LaunchValuesPartial)
@@ -151,12 +141,12 @@ func inOut[T kernel.Number](t *testing.T, d *gpu.Device, in, out []T, grid, bloc
 	k func(t kernel.Thread, in, out []T), launch func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[T]) error,
 ) {
 	t.Helper()
-	dIn, dOut := devicetest.Upload(t, d, in), devicetest.Upload(t, d, out)
+	dIn, dOut := gputest.Upload(t, d, in), gputest.Upload(t, d, out)
 	kernel.Each(kernel.Dim3(grid), kernel.Dim3(block), func(th kernel.Thread) { k(th, in, out) })
 	if err := launch(d.DefaultStream(), gpu.Blocks(grid, block), dIn, dOut); err != nil {
 		t.Fatal(err)
 	}
-	compare(t, "out", devicetest.Download(t, d, dOut), out)
+	compare(t, "out", gputest.Download(t, d, dOut), out)
 }
 
 func integerCase[T kernel.Integer](k func(t kernel.Thread, in, out []T), launch func(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[T]) error) func(t *testing.T) {
@@ -197,13 +187,13 @@ func TestVotes(t *testing.T) {
 				in[i] = r.IntN(100) < percent
 			}
 			from, out, masks := lanes(r, n), make([]bool, 10*n), make([]uint32, 4*n)
-			dIn, dFrom, dOut, dMasks := devicetest.Upload(t, d, in), devicetest.Upload(t, d, from), devicetest.Upload(t, d, out), devicetest.Upload(t, d, masks)
+			dIn, dFrom, dOut, dMasks := gputest.Upload(t, d, in), gputest.Upload(t, d, from), gputest.Upload(t, d, out), gputest.Upload(t, d, masks)
 			kernel.Each(kernel.Dim3(grid), kernel.Dim3(block), func(th kernel.Thread) { bools(th, in, from, out, masks) })
 			if err := LaunchBools(d.DefaultStream(), gpu.Blocks(grid, block), dIn, dFrom, dOut, dMasks); err != nil {
 				t.Fatal(err)
 			}
-			compare(t, "out", devicetest.Download(t, d, dOut), out)
-			compare(t, "masks", devicetest.Download(t, d, dMasks), masks)
+			compare(t, "out", gputest.Download(t, d, dOut), out)
+			compare(t, "masks", gputest.Download(t, d, dMasks), masks)
 		}
 	})
 }
@@ -216,13 +206,13 @@ func TestStructsAndNamedTypes(t *testing.T) {
 			in[i] = pair{int16(i), i%3 == 0, [2]float64{float64(i) / 3, 2}}
 			codes[i] = code(r.Uint32())
 		}
-		dIn, dFrom, dOut, dCodes := devicetest.Upload(t, d, in), devicetest.Upload(t, d, from), devicetest.Upload(t, d, out), devicetest.Upload(t, d, codes)
+		dIn, dFrom, dOut, dCodes := gputest.Upload(t, d, in), gputest.Upload(t, d, from), gputest.Upload(t, d, out), gputest.Upload(t, d, codes)
 		kernel.Each(kernel.Dim3(grid), kernel.Dim3(block), func(th kernel.Thread) { structs(th, in, from, out, codes) })
 		if err := LaunchStructs(d.DefaultStream(), gpu.Blocks(grid, block), dIn, dFrom, dOut, dCodes); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "out", devicetest.Download(t, d, dOut), out)
-		compare(t, "codes", devicetest.Download(t, d, dCodes), codes)
+		compare(t, "out", gputest.Download(t, d, dOut), out)
+		compare(t, "codes", gputest.Download(t, d, dCodes), codes)
 	})
 }
 
@@ -258,7 +248,7 @@ func TestControlFlow(t *testing.T) {
 }
 
 func TestBlockReductionsAndScans(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		r := rand.New(rand.NewPCG(3, 3))
 		for _, block := range []gpu.Dim3{{X: 256}, {X: 100}, {X: 1024}, {X: 16, Y: 16}, {X: 9, Y: 5, Z: 3}, {X: 31}} {
 			grid := gpu.Dim3{X: 3}
@@ -278,12 +268,12 @@ func TestOneAtomicOperationAWarp(t *testing.T) {
 	onShapes(t, func(t *testing.T, d *gpu.Device, r *rand.Rand, grid, block gpu.Dim3) {
 		n := grid.Count() * block.Count()
 		in, count, out := numbers[int32](r, n), make([]int32, 1), make([]int32, n)
-		dIn, dCount, dOut := devicetest.Upload(t, d, in), devicetest.Upload(t, d, count), devicetest.Upload(t, d, out)
+		dIn, dCount, dOut := gputest.Upload(t, d, in), gputest.Upload(t, d, count), gputest.Upload(t, d, out)
 		kernel.Each(kernel.Dim3(grid), kernel.Dim3(block), func(th kernel.Thread) { aggregate(th, in, count, out) })
 		if err := LaunchAggregate(d.DefaultStream(), gpu.Blocks(grid, block), dIn, dCount, dOut); err != nil {
 			t.Fatal(err)
 		}
-		compare(t, "count", devicetest.Download(t, d, dCount), count)
-		compare(t, "out", devicetest.Download(t, d, dOut), out)
+		compare(t, "count", gputest.Download(t, d, dCount), count)
+		compare(t, "out", gputest.Download(t, d, dOut), out)
 	})
 }

@@ -1,7 +1,6 @@
 package cpu
 
 import (
-	"context"
 	"sync"
 
 	"quern.dev/internal/driver"
@@ -64,16 +63,18 @@ func (f *compiled) run(s *stream, l *driver.Frame) error {
 	}
 	h.Grid, h.Block, h.DynamicShared = l.Grid, l.Block, l.Shared
 	h.Cooperative, h.Cluster = f.cooperative, f.cluster
+	h.Interrupt = &s.Interrupt
 	if f.prints {
 		h.Output = &host.Output{Size: driver.OutputSize}
 	}
-	failure := host.Execute(context.Background(), f.kernel, &h.Launch)
+	failure := host.Execute(f.kernel, &h.Launch)
 	if f.prints {
 		s.messages = append(s.messages, driver.Message{Text: h.Output.String()})
 		s.dropped += h.Output.Dropped
 		h.Output = nil
 	}
 	h.args.Reset()
+	h.Interrupt = nil
 	f.launches.Put(h)
 	if failure == nil {
 		return nil
@@ -89,7 +90,9 @@ func faultOf(f *host.Failure, id uint32) *driver.Fault {
 		Kind:     kindOf(f),
 		File:     f.File,
 		Line:     f.Line,
+		Package:  f.Package,
 		Reason:   f.Reason,
+		Cause:    f.Canceled,
 		HasIndex: f.HasIndex,
 		Index:    f.Index,
 		Length:   f.Length,
@@ -101,6 +104,8 @@ func faultOf(f *host.Failure, id uint32) *driver.Fault {
 // kindOf classifies a failure by the text of Go's run-time error.
 func kindOf(f *host.Failure) driver.Kind {
 	switch {
+	case f.Canceled != nil:
+		return driver.KindGivenUp
 	case f.HasIndex:
 		return driver.KindRange
 	case f.Reason == "integer divide by zero":

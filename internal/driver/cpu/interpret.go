@@ -29,16 +29,14 @@ func (f *interpreted) run(s *stream, l *driver.Frame) error {
 		s.printed = make([]uint64, driver.OutputSize/8)
 	}
 	s.resetControl()
-	if err := f.Run(l, interp.Options{Memory: f.memory}); err != nil {
-		return err
-	}
+	clear(s.record)
+	ctx, end := s.Interrupt.Context()
+	defer end()
+	err := f.Run(l, interp.Options{Memory: f.memory, Context: ctx, Recorded: func() (*driver.Fault, error) {
+		return driver.Record(s.record), nil
+	}})
 	if f.prints {
 		s.collect()
 	}
-	fault := driver.Record(s.record)
-	clear(s.record)
-	if fault == nil {
-		return nil
-	}
-	return fault
+	return err
 }

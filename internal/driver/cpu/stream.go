@@ -14,6 +14,7 @@ type stream struct {
 	// turn holds one value while a call is at work. It is a channel so that a
 	// wait for it can be cancelled.
 	turn chan struct{}
+	driver.Interruptible
 
 	fault  *driver.Fault
 	record []byte // fault record of interpreted kernels; see driver.Record
@@ -58,12 +59,20 @@ func (s *stream) begin() { s.turn <- struct{}{} }
 func (s *stream) end()   { <-s.turn }
 
 func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
-	s.begin()
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		select {
+		case s.turn <- struct{}{}:
+		case <-s.Interrupt.Done():
+			return driver.NotBegun(l, s.Interrupt.Cause())
+		}
+	}
 	defer s.end()
 	l.Control = uint64(uintptr(unsafe.Pointer(&s.control)))
 	err := f.(function).run(s, l)
 	fault, ok := errors.AsType[*driver.Fault](err)
-	if !ok {
+	if !ok || fault.Cause != nil {
 		return err
 	}
 	if s.fault == nil {

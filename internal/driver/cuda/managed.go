@@ -29,11 +29,15 @@ const (
 )
 
 func (d *device) AllocManaged(size int64) (driver.Memory, unsafe.Pointer, error) {
-	if has, err := d.api.attribute(d.handle, hasManagedMemory); err != nil || has == 0 || !d.api.has(cuMemAllocManaged) {
-		return driver.Memory{}, nil, errors.Join(err, errors.ErrUnsupported)
+	has, err := d.api.attribute(d.handle, hasManagedMemory)
+	if err == nil && (has == 0 || !d.api.has(cuMemAllocManaged)) {
+		err = errors.ErrUnsupported
+	}
+	if err != nil {
+		return driver.Memory{}, nil, err
 	}
 	p := new(unsafe.Pointer)
-	err := d.call(cuMemAllocManaged, uintptr(unsafe.Pointer(p)), uintptr(size), attachGlobal)
+	err = d.call(cuMemAllocManaged, uintptr(unsafe.Pointer(p)), uintptr(size), attachGlobal)
 	return driver.Memory{Addr: uint64(uintptr(*p))}, *p, err
 }
 

@@ -68,13 +68,30 @@ type Options struct {
 	Checks bool
 	Steps  int64 // of all threads together, 0 for no limit
 
+	// Recorded returns what the kernel's own checks have found, nil if nothing.
+	Recorded func() (*driver.Fault, error)
+
 	Context context.Context // whose end ends the launch; nil: it is not cancelled
 }
 
-// Run runs the kernel and waits for its end. What the interpreter finds is
-// returned as [*driver.Fault]; what the kernel's own checks find is in the fault
-// record only.
+// Run runs the kernel and waits for its end. What stopped it is returned as
+// [*driver.Fault]. A check of the kernel's own that failed comes before everything
+// else: the interpreter ends the launch with the first fault that it finds itself,
+// and that may be a consequence of the thread which the check has stopped, such as a
+// read of what it would have written, or a wait for it.
 func (f *Function) Run(l *driver.Frame, o Options) error {
+	err := f.run(l, o)
+	recorded, failure := o.Recorded()
+	switch {
+	case failure != nil:
+		return errors.Join(err, failure)
+	case recorded != nil:
+		return recorded
+	}
+	return err
+}
+
+func (f *Function) run(l *driver.Frame, o Options) error {
 	if f.cooperative {
 		if err := driver.CheckResident(l.Blocks(), driver.MaxResident); err != nil {
 			return err
@@ -115,6 +132,7 @@ var kinds = map[ptxvm.Kind]driver.Kind{
 	ptxvm.StepBudget:       driver.KindBudget,
 	ptxvm.Trap:             driver.KindTrap,
 	ptxvm.IllegalOperand:   driver.KindTrap,
+	ptxvm.GivenUp:          driver.KindGivenUp,
 }
 
 func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
@@ -134,13 +152,30 @@ func translate(f *ptxvm.Fault, l *driver.Frame) *driver.Fault {
 	}
 	block, thread := l.First(kernel.Dim3{X: f.Block[0], Y: f.Block[1], Z: f.Block[2]}, kernel.Dim3{X: f.Thread[0], Y: f.Thread[1], Z: f.Thread[2]})
 	return &driver.Fault{
+		Access: accessOf(f, l),
 		ID:     l.ID,
 		Site:   -1,
 		Kind:   kinds[f.Kind],
 		File:   f.File,
 		Line:   f.Line,
 		Reason: reason,
+		Cause:  f.Cause,
 		Block:  block,
 		Thread: thread,
 	}
+}
+
+// accessOf describes a fault's access to global memory, nil if it is none.
+func accessOf(f *ptxvm.Fault, l *driver.Frame) *driver.Access {
+	g := f.Global
+	if g == nil {
+		return nil
+	}
+	a := &driver.Access{Address: f.Address, Size: g.Size, Write: g.Write, Lo: g.Lo, Hi: g.Hi, Where: g.Where}
+	for i := range l.Args {
+		if arg := &l.Args[i]; arg.Value == nil {
+			a.Slices = append(a.Slices, driver.SliceArg{Param: i, Addr: arg.Addr, Length: arg.Length})
+		}
+	}
+	return a
 }

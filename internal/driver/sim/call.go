@@ -29,8 +29,11 @@ func (c *call) Run() error {
 	c.set(cancel)
 	defer c.set(nil)
 	fault, err := c.stream.launch(ctx, c.function, c.frame)
-	if fault == nil || err != nil {
+	switch {
+	case fault == nil || err != nil:
 		return err
+	case fault.Cause != nil:
+		return fault.Cause
 	}
 	return fault
 }

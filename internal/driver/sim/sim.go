@@ -14,12 +14,13 @@ import (
 // StepsVariable is the environment variable that overrides Options.Steps.
 const StepsVariable = "QUERN_SIM_STEPS"
 
-// defaultSteps lets a launch run for some minutes.
-const defaultSteps = 1 << 36
+// defaultSteps lets a launch run for some minutes, fewer than the ten after which
+// go test ends a package's tests.
+const defaultSteps = 1 << 32
 
 // Options are options of the simulator.
 type Options struct {
-	Steps    int64 // instructions of all threads of a launch; 0 is 1<<36
+	Steps    int64 // instructions of all threads of a launch; 0 is 1<<32
 	NoChecks bool  // leave out all checks but the kernels' own, and use all cores
 }
 

@@ -16,6 +16,7 @@ type stream struct {
 	control, record driver.Memory
 	output          driver.Memory // nil address before the first kernel that prints
 	calls           sync.Mutex    // held while a Go function of the stream runs
+	driver.Interruptible
 
 	// Guarded by the device's turn.
 	fault    *driver.Fault
@@ -86,9 +87,18 @@ func (s *stream) collect() error {
 }
 
 func (s *stream) Launch(f driver.Function, l *driver.Frame) error {
-	s.dev.begin()
+	select {
+	case s.dev.turn <- struct{}{}:
+	case <-s.Interrupt.Done():
+		return driver.NotBegun(l, s.Interrupt.Cause())
+	}
 	defer s.dev.end()
-	fault, err := s.launch(context.Background(), f.(*function), l)
+	ctx, end := s.Interrupt.Context()
+	defer end()
+	fault, err := s.launch(ctx, f.(*function), l)
+	if fault != nil && fault.Cause != nil {
+		return errors.Join(fault, err)
+	}
 	if s.fault == nil {
 		s.fault = fault
 	}
@@ -109,24 +119,19 @@ func (s *stream) launch(ctx context.Context, k *function, l *driver.Frame) (*dri
 		}
 	}
 	o := s.dev.options
-	o.Context = ctx
+	o.Context, o.Recorded = ctx, s.recorded
 	err := k.Run(l, o)
 	fault, ok := errors.AsType[*driver.Fault](err)
-	switch {
-	case ok:
+	if ok {
 		err = nil
-	case err != nil:
-		return nil, err
-	default:
-		fault, err = s.recorded()
 	}
 	if k.prints {
 		err = errors.Join(err, s.collect())
 	}
-	if fault == nil {
-		return nil, err
+	if fault != nil || err != nil {
+		err = errors.Join(err, s.reset())
 	}
-	return fault, errors.Join(err, s.reset())
+	return fault, err
 }
 
 // recorded returns what the kernel's own checks found.

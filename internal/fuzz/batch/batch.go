@@ -4,7 +4,6 @@
 package batch
 
 import (
-	"context"
 	"encoding/gob"
 	"errors"
 	"fmt"
@@ -130,7 +129,7 @@ func onHost(p Program, j Job) (o Outcome) {
 			args.SetValue(i, at, uintptr(a.Size))
 		}
 	}
-	f := host.Execute(context.Background(), p.Host, &host.Launch{Grid: j.Grid, Block: j.Block, Args: &args})
+	f := host.Execute(p.Host, &host.Launch{Grid: j.Grid, Block: j.Block, Args: &args})
 	if f != nil {
 		o.Failed, o.Line, o.Block, o.Thread, o.Text = true, f.Line, f.Block, f.Thread, f.Reason
 	}

@@ -26,6 +26,22 @@ func strict(t kernel.Thread, d []float64) {
 	d[0] = math.Exp(d[1])
 }
 
+// Conversions to integers saturate: what the instruction does not make 0 of a NaN
+// takes a comparison, unless the number is known to be in range.
+//
+//quern:kernel
+func truncating(t kernel.Thread, x []float32, d []float64, u []uint8, s []int16, i []int32, n []int, w []uint64) {
+	u[0] = uint8(x[0])                       // ptx:"cvt.rzi.u8.f32" ptx:-"and|setp.num"
+	s[0] = int16(x[0])                       // ptx:"cvt.rzi.s16.f32" ptx:-"cvt.s32|setp.num"
+	i[0] = int32(x[0])                       // ptx:"cvt.rzi.s32.f32" ptx:-"setp.num"
+	n[0] = int(x[0])                         // ptx:"setp.num.f32" ptx:"cvt.rzi.s64.f32"
+	i[1] = int32(d[0])                       // ptx:"cvt.rzi.s32.f64" ptx:"setp.num.f64"
+	w[0] = uint64(d[0])                      // ptx:"cvt.rzi.u64.f64" ptx:"setp.num.f64"
+	n[1] = int(float32(u[1])*0.5 + 1)        // ptx:"cvt.rzi.s64.f32" ptx:-"setp.num"
+	i[2] = int32(0.5 * float64(s[1]))        // ptx:"cvt.rzi.s32.f64" ptx:-"setp.num"
+	w[1] = uint64(math.Floor(float64(i[3]))) // ptx:"cvt.rzi.u64.f64" ptx:"setp.num.f64"
+}
+
 // What the hardware has is one instruction.
 //
 //quern:kernel

@@ -79,7 +79,9 @@ func histogram(t kernel.Thread, in []uint8, out []uint32) {
 	kernel.AtomicAdd(&out[t.ThreadIdx.X], bins[t.ThreadIdx.X]) // ptx:"red.global.add.u32"
 }
 
-// A clamped index is in range.
+// A clamped index is in range, and 32 bits are enough for it.
+//
+// ptx:"cvt.rzi.s32.f32" ptx:-"s64.f32|setp.num"
 //
 //quern:kernel
 func clamped(t kernel.Thread, in [8]float32, out []float32) {

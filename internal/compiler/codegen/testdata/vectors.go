@@ -75,6 +75,24 @@ func aliased(t kernel.Thread, x, y []kernel.Vec2[float32]) {
 	}
 }
 
+// An element is read as a whole before it is written.
+//
+//quern:kernel
+func copied(t kernel.Thread, x, y []kernel.Vec4[float32]) {
+	if i := t.Global(); i < len(x) && i < len(y) {
+		y[i] = x[i] // ptx:"ld.global.v4.f32" ptx:"st.global.v4.f32"
+	}
+}
+
+// Arrays in slices may overlap: all is read before anything is written.
+//
+//quern:kernel
+func shifted(t kernel.Thread, x []float32) {
+	if i := 8 * t.Global(); i+4 < len(x) {
+		*(*[3]float32)(x[i+1:]) = *(*[3]float32)(x[i:]) // ptx:"(ld[^$]*){3}(st[^$]*){3}" ptx:-"st.global[^$]*ld.global"
+	}
+}
+
 // Four neighbours of a plain slice, in range together.
 //
 // ptx:"ld.global.v4.f32" ptx:-"ld.global.f32"

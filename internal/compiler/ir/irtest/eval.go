@@ -153,6 +153,8 @@ func compare(t *ir.Type, op ir.BinaryOp, x, y Value) bool {
 	}
 	less := func(a, b Value) bool {
 		switch {
+		case t.Kind == ir.Pointer: // objects apart have no order
+			return a.Object == b.Object && a.Off < b.Off
 		case t.IsFloat():
 			return a.float() < b.float()
 		case t.IsSigned():

@@ -2,6 +2,7 @@ package irtest
 
 import (
 	"math"
+	"math/big"
 
 	"quern.dev/internal/compiler/ir"
 	"quern.dev/kernel"
@@ -65,7 +66,7 @@ func round(t *ir.Type, v float64) Value {
 	return FloatValue(v)
 }
 
-// convert is Go's conversion; floats out of an integer's range saturate.
+// convert is Go's conversion; floats beyond an integer's range give what is nearest.
 func convert(from, to *ir.Type, v Value) Value {
 	switch {
 	case from.IsHalf() && to.IsHalf() && from.Kind == to.Kind:
@@ -94,18 +95,35 @@ func convert(from, to *ir.Type, v Value) Value {
 	return v
 }
 
+// truncate is the integer of type t that is nearest to f without its fraction.
 func truncate(t *ir.Type, f float64) uint64 {
-	switch {
-	case f != f:
+	if f != f {
 		return 0
-	case !t.IsSigned():
-		return uint64(max(0, min(f, 1<<63)))
-	case f >= 1<<63:
-		return math.MaxInt64
-	case f <= -1<<63:
-		return 1 << 63
 	}
-	return uint64(int64(f))
+	bits := 8 * t.Size()
+	low, high := new(big.Int), new(big.Int).Lsh(big.NewInt(1), uint(bits))
+	if t.IsSigned() {
+		high.Rsh(high, 1)
+		low.Neg(high)
+	}
+	high.Sub(high, big.NewInt(1))
+	n := high
+	if f < 0 {
+		n = low
+	}
+	if !math.IsInf(f, 0) {
+		n, _ = big.NewFloat(f).Int(nil)
+	}
+	switch {
+	case n.Cmp(low) < 0:
+		n = low
+	case n.Cmp(high) > 0:
+		n = high
+	}
+	if n.Sign() < 0 {
+		return uint64(n.Int64())
+	}
+	return n.Uint64()
 }
 
 // toHalf rounds a number to a 16-bit float, once.

@@ -82,6 +82,9 @@ type Library struct {
 	// when it begins to.
 	Waits chan string
 
+	// Called, if not nil, gets the names of the functions that are called.
+	Called map[string]bool
+
 	// Lag, if not nil, makes streams do their work later than they are asked to, as
 	// the random numbers say.
 	Lag *rand.Rand
@@ -195,6 +198,9 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.Called != nil {
+		l.Called[name] = true
+	}
 	if code, ok := l.fail[name]; ok {
 		delete(l.fail, name)
 		return uintptr(code)

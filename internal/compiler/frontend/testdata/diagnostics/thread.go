@@ -33,7 +33,7 @@ func callsThroughPointer(t kernel.Thread, out []int) {
 //quern:kernel
 func methodValue(t kernel.Thread, out []int) {
 	global := t.Global
-	out[0] = 1
+	out[0] = global()
 }
 
 //quern:kernel

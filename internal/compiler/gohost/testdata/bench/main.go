@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"runtime"
@@ -130,7 +129,7 @@ func compare(name string, f host.Func, grid, block kernel.Dim3, args *host.Args,
 	for start, n := time.Now(), 0; n < 3 || time.Since(start) < 1500*time.Millisecond; n++ {
 		for i, run := range []func(){
 			func() {
-				if failure := host.Execute(context.Background(), f, l); failure != nil {
+				if failure := host.Execute(f, l); failure != nil {
 					fmt.Printf("%+v\n", failure)
 					os.Exit(1)
 				}

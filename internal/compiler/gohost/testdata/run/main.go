@@ -3,7 +3,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
@@ -142,7 +141,7 @@ func compiled(t test, args []any, workers int) *host.Failure {
 		p.Elem().Set(v)
 		a.SetValue(i, unsafe.Pointer(p.Pointer()), v.Type().Size())
 	}
-	return host.Execute(context.Background(), t.host, &host.Launch{Grid: t.grid, Block: t.block, Args: &a, Workers: workers})
+	return host.Execute(t.host, &host.Launch{Grid: t.grid, Block: t.block, Args: &a, Workers: workers})
 }
 
 // same compares arguments after the runs; NaNs are equal.

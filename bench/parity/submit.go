@@ -1,0 +1,122 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"slices"
+	"text/tabwriter"
+	"time"
+
+	"quern.dev/bench/bare"
+	"quern.dev/bench/parity/suite"
+	"quern.dev/gpu"
+)
+
+const (
+	submitBatch = 100 // launches between two waits: the driver queues about a thousand
+	submitTurns = 101
+
+	// submitGoal is what a launch may cost in calls of the driver.
+	submitGoal = 1.15
+)
+
+// recorder is NVIDIA's driver library. It keeps the arguments of the last launch,
+// so that the same call can be made again with nothing around it.
+type recorder struct {
+	*bare.Driver
+	launch uintptr // cuLaunchKernel
+	last   []uintptr
+}
+
+func newRecorder() (*recorder, error) {
+	d, err := bare.Open()
+	if err != nil {
+		return nil, err
+	}
+	return &recorder{Driver: d, launch: d.Lookup("cuLaunchKernel")}, nil
+}
+
+// Call makes it a library of the CUDA device.
+func (r *recorder) Call(function uintptr, args []uintptr) uintptr {
+	if function == r.launch {
+		r.last = append(r.last[:0], args...)
+	}
+	return r.CallAt(function, args)
+}
+
+var errNoLaunch = errors.New("the driver's call failed")
+
+// again makes the recorded call.
+func (r *recorder) again() error {
+	if code := r.CallAt(r.launch, r.last); int32(code) != 0 {
+		return errNoLaunch
+	}
+	return nil
+}
+
+// measureSubmissions measures the host's time for a launch of every kernel, at
+// small sizes, beside the driver call that the launch ends in.
+func (r *runner) measureSubmissions(w io.Writer, calls *recorder, wanted func(string) bool) error {
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(t, "kernel\tparameters\tdriver call, µs\tQuern\tratio\tunchecked: driver call\tQuern\tratio\t")
+	worst, worstName := 0.0, ""
+	for _, entry := range suite.All {
+		if !wanted(entry.Name) {
+			continue
+		}
+		c := entry.New(suite.Small)
+		var micros [2][2]float64
+		for i, k := range []*gpu.Kernel{c.Kernel.Checked, c.Kernel.Unchecked} {
+			err := r.with(c, func(b *suite.Bound) (err error) {
+				micros[i], err = r.submission(b, k, calls)
+				return err
+			})
+			if err != nil {
+				return fmt.Errorf("%s: %w", entry.Name, err)
+			}
+			if ratio := micros[i][1] / micros[i][0]; ratio > worst {
+				worst, worstName = ratio, entry.Name
+			}
+		}
+		m := &micros
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.3f\t%.2f\t%.2f\t%.3f\t\n", entry.Name, len(c.Args), m[0][0], m[0][1], m[0][1]/m[0][0], m[1][0], m[1][1], m[1][1]/m[1][0])
+	}
+	if err := t.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "highest ratio %.3f (%s), goal %.2f\n", worst, worstName, submitGoal)
+	return err
+}
+
+// submission returns the microseconds of the driver's call and of a launch of k.
+func (r *runner) submission(b *suite.Bound, k *gpu.Kernel, calls *recorder) (micros [2]float64, err error) {
+	if err := errors.Join(b.Reset(), b.Launch(k)); err != nil {
+		return micros, err
+	}
+	// The recorded call points into memory that Quern keeps for the next launch,
+	// until the garbage collector takes it.
+	defer debug.SetGCPercent(debug.SetGCPercent(-1))
+	launches := []func() error{calls.again, func() error { return b.Launch(k) }}
+	var samples [2][]float64
+	for range submitTurns {
+		for i, launch := range launches {
+			begin := time.Now()
+			for range submitBatch {
+				if err := launch(); err != nil {
+					return micros, err
+				}
+			}
+			samples[i] = append(samples[i], time.Since(begin).Seconds()/submitBatch*1e6)
+			if err := r.stream.Synchronize(r.ctx); err != nil {
+				return micros, err
+			}
+		}
+	}
+	for i, s := range samples {
+		slices.Sort(s)
+		micros[i] = s[len(s)/2]
+	}
+	return micros, nil
+}

@@ -1,0 +1,79 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A text may come from anybody: what would take long or much memory is an error.
+func TestTextsThatWouldTakeLongAreErrors(t *testing.T) {
+	const head = "package p\nimport \"quern.dev/kernel\"\n"
+	body := func(s string) string {
+		return head + "//quern:kernel\nfunc k(t kernel.Thread, x []int) {\n" + s + "\n}\n"
+	}
+	double := func(n int, format, last string) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, format, i, i+1)
+		}
+		return b.String() + last
+	}
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	defer closeAll(t, d)
+	for _, c := range []struct{ name, text, want string }{
+		{"a long text", body("//" + strings.Repeat("x", 1<<20)), "the limit is 1048576"},
+		{"many statements", body(strings.Repeat("x[0] += x[1]*x[2]\n", 25000)), "too large"},
+		{"many forms", strings.Replace(body(strings.Repeat("for i := range n {\nx[i] += x[1]*x[2]\n}\n", 1000)),
+			"//quern:kernel\nfunc k(t kernel.Thread,", "//quern:kernel specialise=n:1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16\nfunc k(t kernel.Thread, n int,", 1), "forms"},
+		{"a long sum", body("x[0] = x[1]" + strings.Repeat("+x[2]", 50000)), "nested deeper than 4096"},
+		{"parentheses", body("x[0] = " + strings.Repeat("(", 50000) + "x[1]" + strings.Repeat(")", 50000)), "nested deeper"},
+		{"nested conditions", body(strings.Repeat("if x[1] > 3 {\n", 5000) + "x[0]++\n" + strings.Repeat("}", 5000)), "nested deeper"},
+		{"a type that doubles", double(40, "type t%d struct{ a, b t%d }\n", "type t40 int\n"), "too large"},
+		{"calls that double", double(40, "func f%d(x int) int { return f%[2]d(x) + f%[2]d(x+1) }\n", "func f40(x int) int { return x }\n"+body("x[0] = f0(x[1])")[len(head):]), "more than 40000 statements"},
+		{"function values that double", double(30, "func f%d(g func(int) int, x int) int { return f%[2]d(g, x) + f%[2]d(func(y int) int { return g(y)+1 }, x) }\n",
+			"func f30(g func(int) int, x int) int { return g(x) }\n"+body("x[0] = f0(func(y int) int { return y }, x[1])")[len(head):]), "4096 calls"},
+		{"a large table", "var table = [1<<24]int32{1}\n" + body("x[0] = int(table[x[1]])")[len(head):], "at most 1048576"},
+		{"a large variable", body("var a [1<<28]int32\na[x[2]] = 1\nx[0] = int(a[x[1]])"), "local memory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			text := c.text
+			if !strings.HasPrefix(text, head) {
+				text = head + text
+			}
+			start := time.Now()
+			_, err := d.Compile(t.Context(), text, "k")
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("got %v", err)
+			}
+			if took := time.Since(start); took > 10*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+}
+
+func TestACompilationIsGivenUp(t *testing.T) {
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	defer closeAll(t, d)
+	var text strings.Builder
+	text.WriteString("package p\nimport \"quern.dev/kernel\"\n//quern:kernel\nfunc k(t kernel.Thread, x []int) {\n")
+	for range 2500 {
+		text.WriteString("if x[1] > 3 { x[0] += x[1]*x[2] }\n")
+	}
+	text.WriteString("}\n")
+	reason := errors.New("the user has left")
+	for _, after := range []time.Duration{0, 5 * time.Millisecond, 50 * time.Millisecond} {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		if after == 0 {
+			cancel(reason)
+		}
+		time.AfterFunc(after, func() { cancel(reason) })
+		if _, err := d.Compile(ctx, text.String(), ""); !errors.Is(err, reason) || !strings.HasPrefix(err.Error(), "gpu: compile: ") {
+			t.Errorf("after %v: got %v", after, err)
+		}
+	}
+}

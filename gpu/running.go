@@ -1,0 +1,148 @@
+package gpu
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"quern.dev/internal/driver"
+)
+
+// RunningError is the error of a wait whose context ended before the work was
+// done, where kernels were part of the work. It matches the context's error.
+type RunningError struct {
+	// Kernels are those that may be running, the oldest launch first, each once:
+	// "kernel spin (spin.go:12)". A stream does its work in order, so that it is one of
+	// them, and the others wait for it. A graph is there as a whole. Empty if the
+	// oldest are not known any more.
+	Kernels []string
+	// Launches is how many launches the wait was for that were not known to be done.
+	Launches int
+	Err      error // why the wait ended
+}
+
+func (e *RunningError) Error() string {
+	switch n := len(e.Kernels); {
+	case n == 1 && e.Launches == 1:
+		return fmt.Sprintf("%v; %s is still running", e.Err, e.Kernels[0])
+	case n == 1:
+		return fmt.Sprintf("%v; %s is still running (the last %d launches)", e.Err, e.Kernels[0], e.Launches)
+	case n == 0:
+		return fmt.Sprintf("%v; one of the last %d launches is still running", e.Err, e.Launches)
+	default:
+		return fmt.Sprintf("%v; still running is %s, or one of those that were launched after it: %s", e.Err, e.Kernels[0], strings.Join(e.Kernels[1:], ", "))
+	}
+}
+
+// Unwrap returns why the wait ended.
+func (e *RunningError) Unwrap() error { return e.Err }
+
+// history is the launches of a stream that a wait may be for. It costs a launch
+// some nanoseconds.
+type history struct {
+	launched atomic.Uint64 // launches so far
+	done     atomic.Uint64 // of them, that a wait has seen the end of
+	recent   [historySize]atomic.Pointer[Kernel]
+}
+
+const historySize = 16
+
+// add notes that k is about to be launched, and returns the number of launches
+// with it.
+func (h *history) add(k *Kernel) uint64 {
+	n := h.launched.Add(1)
+	h.recent[n%historySize].Store(k)
+	return n
+}
+
+// passed notes that the first n launches are done.
+func (h *history) passed(n uint64) {
+	for {
+		old := h.done.Load()
+		if old >= n || h.done.CompareAndSwap(old, n) {
+			return
+		}
+	}
+}
+
+// explain says which of the first n launches may be running.
+func (h *history) explain(err error, n uint64) error {
+	done := h.done.Load()
+	if n <= done {
+		return err
+	}
+	e := &RunningError{Launches: int(n - done), Err: err}
+	if h.launched.Load()-done <= historySize {
+		for i := done + 1; i <= n; i++ {
+			if k := h.recent[i%historySize].Load(); k != nil && !slices.Contains(e.Kernels, k.place()) {
+				e.Kernels = append(e.Kernels, k.place())
+			}
+		}
+	}
+	return e
+}
+
+// standFor returns what stands for a graph of the nodes in errors of waits.
+func standFor(nodes []*Node) *Kernel {
+	var kernels []string
+	for _, n := range nodes {
+		if name, ok := strings.CutPrefix(n.what, "kernel "); ok && !slices.Contains(kernels, name) {
+			kernels = append(kernels, name)
+		}
+	}
+	name := "graph"
+	if len(kernels) > 0 {
+		name += " with " + strings.Join(kernels[:min(4, len(kernels))], ", ")
+	}
+	if len(kernels) > 4 {
+		name += ", ..."
+	}
+	return &Kernel{info: KernelInfo{Name: name}}
+}
+
+// place returns the kernel's name and where it is declared.
+func (k *Kernel) place() string {
+	if k.info.Pos == "" {
+		return k.Name()
+	}
+	return "kernel " + k.Name() + " (" + k.info.Pos + ")"
+}
+
+// await waits for the work of a stream in use. If ctx ends before, the error says
+// what is still running.
+func (s *Stream) await(ctx context.Context) error {
+	ctx = orBackground(ctx)
+	n := s.history.launched.Load()
+	err := s.drv.Synchronize(ctx)
+	switch {
+	case err == nil:
+		s.history.passed(n)
+		return nil
+	case ctx.Err() != nil:
+		return s.history.explain(err, n)
+	default:
+		return err
+	}
+}
+
+// began notes that k, or the graph that it stands for, is about to be launched.
+func (s *Stream) began(k *Kernel) uint64 { return s.history.add(k) }
+
+// launched ends what began has begun, with the result of the driver's call. On
+// devices that work in the caller the work is done then.
+func (s *Stream) launched(n uint64, err error) error {
+	if err == nil {
+		if !s.dev.info().Async {
+			s.history.passed(n)
+		}
+		return nil
+	}
+	s.history.passed(n)
+	if f, ok := errors.AsType[*driver.Fault](err); ok {
+		return s.dev.kernelError(f)
+	}
+	return err
+}

@@ -1,0 +1,55 @@
+package gputest
+
+import (
+	"reflect"
+	"unsafe"
+)
+
+// poison is what results hold before they are computed. It differs between a device and
+// plain Go, so that neither what nobody has written nor what was computed from it is
+// equal by chance.
+type poison uint8
+
+const (
+	ofDevice poison = 0xA5
+	ofHost   poison = 0x5A
+)
+
+// bits returns the poison of a leaf: a NaN, bytes for integers, and false.
+func (p poison) bits(f form) uint64 {
+	switch {
+	case f.kind == reflect.Bool:
+		return 0
+	case f.half == float16:
+		return 0x7E00 | uint64(p)
+	case f.half == bfloat16:
+		return 0x7FC0 | uint64(p)&0x3F
+	case f.kind == reflect.Float32:
+		return 0x7FC00000 | uint64(p)
+	case f.kind == reflect.Float64:
+		return 0x7FF8000000000000 | uint64(p)
+	default:
+		all := uint64(p) * 0x0101010101010101
+		return all >> (64 - 8*f.size)
+	}
+}
+
+// is reports whether a leaf has the poison in it. Bools never have.
+func (p poison) is(f form, bits uint64) bool {
+	return f.kind != reflect.Bool && bits == p.bits(f)
+}
+
+// fill makes all numbers of the values poison. Values that have other parts it leaves
+// alone.
+func fill[T any](values []T, p poison) {
+	list, err := leaves(reflect.TypeFor[T]())
+	if err != nil {
+		return
+	}
+	for i := range values {
+		at := unsafe.Pointer(&values[i])
+		for _, l := range list {
+			l.form.put(unsafe.Add(at, l.offset), p.bits(l.form))
+		}
+	}
+}

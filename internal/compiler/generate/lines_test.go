@@ -1,0 +1,77 @@
+package generate_test
+
+import (
+	"go/ast"
+	"go/format"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"quern.dev/internal/compiler/generate"
+)
+
+// cmd/cover gives a block to the file of its function, at the position that line
+// directives give: two blocks from different files may not have the same.
+func TestPositionsFromDifferentFilesHaveDifferentColumns(t *testing.T) {
+	features, err := os.ReadFile("testdata/features.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, archive, dir string
+		files              int // that the code is from, at least
+	}{
+		{"several files and an actor", covered, "kernels", 5},
+		{"many features", string(features), ".", 2},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := generated(t, c.archive, 1)
+			name := filepath.Join(dir, c.dir, generate.GoFile)
+			text, err := os.ReadFile(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if formatted, err := format.Source(text); err != nil || string(formatted) != string(text) {
+				t.Errorf("the file is not formatted: %v", err)
+			}
+			fset := token.NewFileSet()
+			f, err := parser.ParseFile(fset, name, text, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			type place struct{ line, column int }
+			owner, files := map[place]string{}, map[string]bool{}
+			for _, d := range f.Decls {
+				fd, ok := d.(*ast.FuncDecl)
+				if !ok {
+					continue
+				}
+				at, here := fset.Position(fd.Pos()), fset.PositionFor(fd.Pos(), false)
+				if at.Filename != name || at.Line != here.Line || at.Column != here.Column {
+					t.Errorf("%s is at %v, want %v", fd.Name.Name, at, here)
+				}
+				ast.Inspect(fd, func(n ast.Node) bool {
+					switch n.(type) {
+					case nil, *ast.CommentGroup, *ast.Comment:
+						return true
+					}
+					for _, pos := range []token.Pos{n.Pos(), n.End()} {
+						at := fset.Position(pos)
+						files[at.Filename] = true
+						p := place{at.Line, at.Column}
+						if other, found := owner[p]; found && other != at.Filename {
+							t.Errorf("%v is also a position of %s", at, other)
+						}
+						owner[p] = at.Filename
+					}
+					return true
+				})
+			}
+			if len(files) < c.files {
+				t.Errorf("code of %d files: %v", len(files), files)
+			}
+		})
+	}
+}

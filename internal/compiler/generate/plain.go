@@ -1,0 +1,37 @@
+package generate
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"quern.dev/internal/compiler"
+	"quern.dev/internal/compiler/gohost"
+)
+
+const hostPath = "quern.dev/kernel/host"
+
+// plainName is the function that runs a kernel as the Go function that it is.
+func plainName(kernel string) string {
+	return "quernPlain" + strings.TrimPrefix(hostName(kernel), "quernHost")
+}
+
+// writePlain writes that function, which calls the kernel as function.
+func writePlain(b *bytes.Buffer, k *compiler.Kernel, params []parameter, function string, imports *gohost.Imports) {
+	host, kernel := imports.Name(hostPath), imports.Name(kernelPath)
+	r, t := imports.Local("r"), imports.Local("t")
+	args, values := []string{t}, []string(nil)
+	for i, p := range params {
+		get := "Value"
+		if p.kind == "Slice" {
+			get = "Slice"
+		}
+		args = append(args, imports.Local(fmt.Sprintf("v%d", i)))
+		values = append(values, fmt.Sprintf("%s.%s[%s](%s, %d)", host, get, p.held, r, i))
+	}
+	fmt.Fprintf(b, "\nfunc %s(%s *%s.Run) {\n", plainName(k.IR.Name), r, host)
+	if len(values) > 0 {
+		fmt.Fprintf(b, "%s := %s\n", strings.Join(args[1:], ", "), strings.Join(values, ", "))
+	}
+	fmt.Fprintf(b, "%s.Plain(%s, func(%s %s.Thread) { %s(%s) })\n}\n", host, r, t, kernel, function, strings.Join(args, ", "))
+}

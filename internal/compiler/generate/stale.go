@@ -1,0 +1,242 @@
+package generate
+
+import (
+	"bytes"
+	"fmt"
+	"go/types"
+	"strings"
+
+	"quern.dev/internal/compiler"
+	"quern.dev/internal/compiler/frontend"
+	"quern.dev/internal/compiler/gohost"
+	"quern.dev/internal/compiler/ir"
+)
+
+// staleName begins the names of the types with which a generated file is checked.
+// The Go compiler shows the name when the file is out of date, before any other
+// error: package-level variables are checked first.
+const staleName = "quern_gen_is_stale__run_go_generate__"
+
+// assertions is what a generated file takes for granted: the types of kernels and
+// handlers, and the layouts of the types in their parameters, which GPU code reads
+// as bytes. The file does not compile once these are declared otherwise than they
+// were when the kernels were compiled. Names of parameters are not part of a type
+// in Go, so that the order of two of the same type is not seen.
+type assertions struct {
+	pkg     *frontend.Package
+	imports *gohost.Imports
+	taken   map[string]bool
+	known   []types.Type
+
+	types, values bytes.Buffer
+}
+
+func newAssertions(p *frontend.Package, imports *gohost.Imports) *assertions {
+	return &assertions{pkg: p, imports: imports, taken: map[string]bool{}}
+}
+
+// functionVariable is the variable that holds the function of a kernel.
+func functionVariable(kernel string) string { return "quern_" + ir.Identifier(kernel) }
+
+// function asserts the type of a kernel, and of its parameters.
+func (a *assertions) function(k *compiler.Kernel) {
+	sig := signatureOf(a.pkg, k)
+	name := k.IR.Func.Go.Name + typeArguments(a.pkg, k, a.qualify)
+	typ := a.declare(ir.Identifier(k.IR.Name), a.spell(sig))
+	fmt.Fprintf(&a.values, "%s %s = %s\n", functionVariable(k.IR.Name), typ, name)
+	a.parameters(sig)
+}
+
+// handler asserts the type of an actor's handler, and of its parameters.
+func (a *assertions) handler(actor *frontend.Actor) {
+	sig := a.pkg.Types.Scope().Lookup(actor.Handler).(*types.Func).Signature()
+	typ := a.declare(actor.Handler, a.spell(sig))
+	fmt.Fprintf(&a.values, "_ %s = %s\n", typ, actor.Handler)
+	a.parameters(sig)
+}
+
+// parameters asserts the layouts of a function's parameters but the thread.
+func (a *assertions) parameters(sig *types.Signature) {
+	for i := 1; i < sig.Params().Len(); i++ {
+		switch t := sig.Params().At(i).Type().Underlying().(type) {
+		case *types.Slice:
+			a.layout(t.Elem())
+		case *types.Pointer:
+			a.layout(t.Elem())
+		default:
+			a.layout(sig.Params().At(i).Type())
+		}
+	}
+}
+
+// layout asserts how a type is laid out, and the types that it is made of.
+func (a *assertions) layout(t types.Type) {
+	t = types.Unalias(t)
+	for _, known := range a.known {
+		if types.Identical(known, t) {
+			return
+		}
+	}
+	a.known = append(a.known, t)
+	if n, ok := t.(*types.Named); ok {
+		if pkg := n.Obj().Pkg(); pkg != nil && pkg.Path() == kernelPath {
+			return // a part of the language
+		}
+		if a.nameable(t) {
+			a.named(n)
+		}
+	}
+	switch u := t.Underlying().(type) {
+	case *types.Array:
+		a.layout(u.Elem())
+	case *types.Struct:
+		for f := range u.Fields() {
+			a.layout(f.Type())
+		}
+	}
+}
+
+// named asserts that a defined type is what it was.
+func (a *assertions) named(t *types.Named) {
+	name := a.spell(t)
+	s, isStruct := t.Underlying().(*types.Struct)
+	if !isStruct || a.spellable(s) {
+		typ := a.declare(name, a.spell(t.Underlying()))
+		fmt.Fprintf(&a.values, "_ = (*%s)((*%s)(nil))\n", typ, name)
+		return
+	}
+	// Of a struct with fields of another package's own, its size and the others.
+	zero := fmt.Sprintf("*(*%s)(nil)", name)
+	a.size(name, sizes.Sizeof(t), "Sizeof", zero)
+	var fields []*types.Var
+	for f := range s.Fields() {
+		fields = append(fields, f)
+	}
+	for i, offset := range sizes.Offsetsof(fields) {
+		f := fields[i]
+		if !f.Exported() {
+			continue
+		}
+		a.size(name+"."+f.Name(), offset, "Offsetof", "("+zero+")."+f.Name())
+		if a.nameable(f.Type()) {
+			typ := a.declare(name+"."+f.Name(), "*"+a.spell(f.Type()))
+			fmt.Fprintf(&a.values, "_ = func(v *%s) %s { return &v.%s }\n", name, typ, f.Name())
+		} else {
+			a.size(name+"."+f.Name(), sizes.Sizeof(f.Type()), "Sizeof", "("+zero+")."+f.Name())
+		}
+	}
+}
+
+// size asserts that a function of package unsafe returns n for a value.
+func (a *assertions) size(what string, n int64, function, value string) {
+	typ := a.declare(strings.ToLower(function)+"_"+what, fmt.Sprintf("[%d]byte", n))
+	fmt.Fprintf(&a.values, "_ %s = [%s.%s(%s)]byte{}\n", typ, a.imports.Name("unsafe"), function, value)
+}
+
+// declare declares a type whose name says what it is for.
+func (a *assertions) declare(what, underlying string) string {
+	name := fresh(staleName+identifier(what), a.taken)
+	fmt.Fprintf(&a.types, "%s %s\n", name, underlying)
+	return name
+}
+
+// identifier makes the name of a type a part of an identifier.
+func identifier(s string) string {
+	return strings.Trim(strings.Map(func(c rune) rune {
+		if strings.ContainsRune("[]{}()*,./ ;", c) {
+			return '_'
+		}
+		return c
+	}, s), "_")
+}
+
+func (a *assertions) write(b *bytes.Buffer) {
+	b.WriteString("\n// Kernels and the types that they take, as they were when this file was written.\n// Where one of these does not compile, the file is stale: run go generate.\n")
+	fmt.Fprintf(b, "type (\n%s)\n\nvar (\n%s)\n", &a.types, &a.values)
+}
+
+func (a *assertions) qualify(p *types.Package) string { return qualifier(a.pkg, a.imports)(p) }
+
+// spell writes a type without the names of aliases, which may come to stand for
+// others.
+func (a *assertions) spell(t types.Type) string {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		name := t.Obj().Name()
+		if pkg := t.Obj().Pkg(); pkg != nil {
+			if q := a.qualify(pkg); q != "" {
+				name = q + "." + name
+			}
+		}
+		var args []string
+		for arg := range t.TypeArgs().Types() {
+			args = append(args, a.spell(arg))
+		}
+		if len(args) > 0 {
+			name += "[" + strings.Join(args, ", ") + "]"
+		}
+		return name
+	case *types.Pointer:
+		return "*" + a.spell(t.Elem())
+	case *types.Slice:
+		return "[]" + a.spell(t.Elem())
+	case *types.Array:
+		return fmt.Sprintf("[%d]%s", t.Len(), a.spell(t.Elem()))
+	case *types.Struct:
+		var fields []string
+		for f := range t.Fields() {
+			field := f.Name() + " " + a.spell(f.Type())
+			if f.Embedded() { // under the name of an alias, if it is one
+				field = types.TypeString(f.Type(), a.qualify)
+			}
+			fields = append(fields, field)
+		}
+		return "struct{ " + strings.Join(fields, "; ") + " }"
+	case *types.Signature:
+		var params []string
+		for v := range t.Params().Variables() {
+			params = append(params, strings.TrimSpace(v.Name()+" "+a.spell(v.Type())))
+			if v.Name() == "" {
+				params[len(params)-1] = "_ " + params[len(params)-1]
+			}
+		}
+		text := "func(" + strings.Join(params, ", ") + ")"
+		if t.Results().Len() == 1 {
+			text += " " + a.spell(t.Results().At(0).Type())
+		}
+		return text
+	default:
+		return types.TypeString(t, a.qualify)
+	}
+}
+
+// sizes are those of the GPU, and of the hosts that there are.
+var sizes = types.SizesFor("gc", "amd64")
+
+// nameable reports whether the package can write a type's name.
+func (a *assertions) nameable(t types.Type) bool {
+	switch t := types.Unalias(t).(type) {
+	case *types.Named:
+		obj := t.Obj()
+		ok := obj.Pkg() == nil || obj.Pkg() == a.pkg.Types || obj.Exported()
+		for arg := range t.TypeArgs().Types() {
+			ok = ok && a.nameable(arg)
+		}
+		return ok
+	case *types.Array:
+		return a.nameable(t.Elem())
+	case *types.Struct:
+		return a.spellable(t)
+	}
+	return true
+}
+
+// spellable reports whether the package can write a struct type out.
+func (a *assertions) spellable(s *types.Struct) bool {
+	for f := range s.Fields() {
+		if !f.Exported() && f.Pkg() != a.pkg.Types || !a.nameable(f.Type()) {
+			return false
+		}
+	}
+	return true
+}

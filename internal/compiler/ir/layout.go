@@ -1,0 +1,34 @@
+package ir
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Layout is what values of a type are made of: the type with what it is defined as in
+// place of every defined type, which with Go's rules gives the offset of every number.
+// Types whose layout is the same hold the same at the same places. The 16-bit floats
+// of package kernel keep their names.
+func (t *Type) Layout() string {
+	switch {
+	case t.Kind == Float16:
+		return TFloat16.Name
+	case t.Kind == BFloat16:
+		return TBFloat16.Name
+	case t.IsComplex():
+		return t.complexName()
+	case t.Kind == Array:
+		return fmt.Sprintf("[%d]%s", t.Len, t.Elem.Layout())
+	case t.Kind == Struct:
+		var b strings.Builder
+		b.WriteString("struct{")
+		for i, f := range t.Fields {
+			if i > 0 {
+				b.WriteString("; ")
+			}
+			b.WriteString(f.Name + " " + f.Type.Layout())
+		}
+		return b.String() + "}"
+	}
+	return t.Kind.String()
+}

@@ -1,0 +1,254 @@
+package endless
+
+import (
+	"context"
+	"errors"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+)
+
+var one = gpu.Blocks(gpu.Dim3{X: 1}, gpu.Dim3{X: 1})
+
+var endless = []struct {
+	name   string
+	launch func(s *gpu.Stream, x *gpu.Buffer[int32]) error
+}{
+	{"forever", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchForever(s, gpu.Linear(64), x) }},
+	{"whileTrue", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWhileTrue(s, one, x) }},
+	{"ordered", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchOrdered(s, one, x) }},
+	{"manyIterations", func(s *gpu.Stream, x *gpu.Buffer[int32]) error {
+		return LaunchManyIterations(s, one, 1<<62, x)
+	}},
+	{"wraps", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWraps(s, one, x) }},
+	{"nested", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchNested(s, one, x) }},
+	{"inFunction", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchInFunction(s, gpu.Linear(64), x) }},
+	{"inClosure", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchInClosure(s, one, x) }},
+	{"withBarriers", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWithBarriers(s, gpu.Linear(64), x) }},
+	{"withWarps", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchWithWarps(s, gpu.Linear(32), x) }},
+	{"gridWaits", func(s *gpu.Stream, x *gpu.Buffer[int32]) error { return LaunchGridWaits(s, gpu.Linear(64), x) }},
+}
+
+// timeout is longer than what ends takes, on a slow machine too.
+const timeout = 100 * time.Millisecond
+
+// soon is much longer than a launch takes to notice that it was given up.
+const soon = 5 * time.Second
+
+// inCaller runs a test on the devices that run kernels in the caller.
+func inCaller(t *testing.T, config gpu.Config, test func(t *testing.T, d *gpu.Device)) {
+	for _, backend := range []gpu.Backend{gpu.CPU, gpu.Sim} {
+		t.Run(string(backend), func(t *testing.T) {
+			config.Device = string(backend)
+			d, err := gpu.Open(config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			test(t, d)
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestAContextEndsALaunch gives up every kernel while it runs.
+func TestAContextEndsALaunch(t *testing.T) {
+	reason := errors.New("the user has left")
+	inCaller(t, gpu.Config{}, func(t *testing.T, d *gpu.Device) {
+		for _, k := range endless {
+			t.Run(k.name, func(t *testing.T) {
+				ctx, cancel := context.WithCancelCause(t.Context())
+				s, x := streamAndData(t, d, ctx, 8192)
+				time.AfterFunc(10*time.Millisecond, func() { cancel(reason) })
+				start := time.Now()
+				err := k.launch(s, x)
+				checkGivenUp(t, err, k.name, reason)
+				if took := time.Since(start); took > soon {
+					t.Errorf("the launch took %v", took)
+				}
+				if err := k.launch(s, x); !errors.Is(err, reason) || !strings.Contains(err.Error(), "the context of the stream has ended") {
+					t.Errorf("a launch after it: %v", err)
+				}
+				stillWorks(t, d, x)
+				if err := errors.Join(s.Close(), x.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
+func TestLaunchTimeoutEndsALaunch(t *testing.T) {
+	inCaller(t, gpu.Config{LaunchTimeout: timeout}, func(t *testing.T, d *gpu.Device) {
+		for _, k := range endless {
+			t.Run(k.name, func(t *testing.T) {
+				s, x := streamAndData(t, d, context.Background(), 8192)
+				checkGivenUp(t, k.launch(s, x), k.name, context.DeadlineExceeded)
+				stillWorks(t, d, x)
+				if err := errors.Join(s.Close(), x.Close()); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	})
+}
+
+// A loop of a graph may have short kernels and never end all the same.
+func TestAGraphIsGivenUp(t *testing.T) {
+	inCaller(t, gpu.Config{LaunchTimeout: timeout}, func(t *testing.T, d *gpu.Device) {
+		going, err := gpu.Upload(d.DefaultStream(), []uint32{1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer going.Close()
+		g, err := d.Capture(func(s *gpu.Stream) error {
+			return gpu.While(s, going, func(s *gpu.Stream) error { return LaunchStill(s, one, going) })
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, err := g.Instantiate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		for range 2 {
+			if err := e.Launch(d.DefaultStream()); !errors.Is(err, context.DeadlineExceeded) {
+				t.Errorf("got %v", err)
+			}
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		s, x := streamAndData(t, d, ctx, 1)
+		cancel()
+		if err := e.Launch(s); !errors.Is(err, context.Canceled) {
+			t.Errorf("on a stream whose context has ended: %v", err)
+		}
+		stillWorks(t, d, x)
+		if err := errors.Join(s.Close(), x.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A launch that waits for another one's turn can be given up too. On the CPU the
+// streams run side by side.
+func TestAWaitForATurnIsGivenUp(t *testing.T) {
+	inCaller(t, gpu.Config{}, func(t *testing.T, d *gpu.Device) {
+		first, cancelFirst := context.WithCancel(t.Context())
+		s, x := streamAndData(t, d, first, 8)
+		ended := make(chan error)
+		go func() { ended <- LaunchForever(s, gpu.Linear(64), x) }()
+		second, cancelSecond := context.WithTimeout(t.Context(), 30*time.Millisecond)
+		defer cancelSecond()
+		other, y := streamAndData(t, d, second, 8)
+		if err := LaunchForever(other, gpu.Linear(64), y); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		cancelFirst()
+		if err := <-ended; !errors.Is(err, context.Canceled) {
+			t.Errorf("the first: %v", err)
+		}
+		if err := errors.Join(s.Close(), other.Close(), x.Close(), y.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+// A kernel compiled at run time is interpreted on the CPU.
+func TestInterpretedKernelsAreGivenUp(t *testing.T) {
+	inCaller(t, gpu.Config{LaunchTimeout: timeout}, func(t *testing.T, d *gpu.Device) {
+		k, err := d.Compile(t.Context(), `package p
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func spin(t kernel.Thread, x []int32) {
+	for {
+		x[t.Global()]++
+	}
+}
+`, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, x := streamAndData(t, d, context.Background(), 64)
+		err = k.Launch(s, gpu.Linear(64), x)
+		if e, ok := errors.AsType[*gpu.KernelError](err); !ok || e.Kernel != "spin" || e.Line < 6 || e.Line > 8 || !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("got %v", err)
+		}
+		stillWorks(t, d, x)
+		if err := errors.Join(s.Close(), x.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheSimulatorHasABudget(t *testing.T) {
+	d, err := gpu.Open(gpu.Config{Device: "sim", Sim: gpu.SimOptions{Steps: 1 << 20}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, x := streamAndData(t, d, t.Context(), 8)
+	if err := LaunchForever(s, gpu.Linear(64), x); err != nil {
+		t.Fatal(err)
+	}
+	err = s.Synchronize(t.Context())
+	if e, ok := errors.AsType[*gpu.KernelError](err); !ok || e.Kind != gpu.StepBudget || e.Kernel != "forever" {
+		t.Errorf("got %v", err)
+	}
+	stillWorks(t, d, x)
+	if err := errors.Join(s.Close(), x.Close(), d.Close()); err != nil {
+		t.Error(err)
+	}
+}
+
+func streamAndData(t *testing.T, d *gpu.Device, ctx context.Context, n int) (*gpu.Stream, *gpu.Buffer[int32]) {
+	t.Helper()
+	s, err := d.NewStream(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x, err := gpu.Upload(s, make([]int32, n))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, x
+}
+
+// checkGivenUp checks that an error names the kernel and a line with a comment of
+// that name, or that of its declaration.
+func checkGivenUp(t *testing.T, err error, kernel string, cause error) {
+	t.Helper()
+	e, ok := errors.AsType[*gpu.KernelError](err)
+	if !ok || e.Kind != gpu.GivenUp || e.Kernel != kernel || !errors.Is(err, cause) {
+		t.Fatalf("got %v", err)
+	}
+	source, err := os.ReadFile("kernels.go")
+	if err != nil {
+		t.Log("kernels.go is not here: lines are not compared")
+		return
+	}
+	lines := strings.Split(string(source), "\n")
+	near := lines[max(0, e.Line-2):min(len(lines), e.Line+1)]
+	if !slices.ContainsFunc(near, func(l string) bool {
+		return strings.Contains(l, "// "+kernel) || strings.HasPrefix(l, "func "+kernel+"(")
+	}) {
+		t.Errorf("%v: the line is %q", e, lines[max(0, e.Line-1)])
+	}
+}
+
+// stillWorks uses the device after a launch that was given up.
+func stillWorks(t *testing.T, d *gpu.Device, x *gpu.Buffer[int32]) {
+	t.Helper()
+	s := d.DefaultStream()
+	got := make([]int32, x.Len())
+	err := errors.Join(gpu.Zero(s, x), LaunchAdd(s, gpu.Linear(x.Len()), x), gpu.Download(t.Context(), s, got, x))
+	if err != nil || slices.ContainsFunc(got, func(v int32) bool { return v != 1 }) {
+		t.Errorf("afterwards: %v", err)
+	}
+}

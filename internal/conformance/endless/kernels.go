@@ -1,0 +1,141 @@
+package endless
+
+import "quern.dev/kernel"
+
+//quern:kernel
+func forever(t kernel.Thread, x []int32) {
+	if t.Global() == 3 {
+		for {
+			x[0]++ // forever
+		}
+	}
+}
+
+// whileTrue waits for an element that nobody changes.
+//
+//quern:kernel
+func whileTrue(t kernel.Thread, x []int32) {
+	for x[0] == 0 { // whileTrue
+	}
+	x[1] = 1
+}
+
+//quern:kernel
+func ordered(t kernel.Thread, x []int32) {
+	for kernel.LoadAcquire(&x[0]) == 0 { // ordered
+	}
+}
+
+// manyIterations would take centuries.
+//
+//quern:kernel
+func manyIterations(t kernel.Thread, n int, x []int32) {
+	for i := 0; i < n; i++ { // manyIterations
+		x[i&1] += int32(i)
+	}
+}
+
+// wraps has a counter that goes past its bound.
+//
+//quern:kernel
+func wraps(t kernel.Thread, x []int32) {
+	for i := uint8(0); i <= 255; i++ { // wraps
+		x[0] += int32(i)
+	}
+}
+
+// nested has loops that are all short, many in each other.
+//
+//quern:kernel
+func nested(t kernel.Thread, x []int32) {
+	for a := range len(x) { // nested
+		for b := range len(x) { // nested
+			for c := range len(x) { // nested
+				for d := range len(x) {
+					x[0] += int32(a ^ b ^ c ^ d) // nested
+				}
+			}
+		}
+	}
+}
+
+// collatz is a function without a thread, which Go could call as it is.
+func collatz(n uint64) (steps int) {
+	for n != 1 { // inFunction
+		if n%2 == 0 { // inFunction
+			n /= 2 // inFunction
+		} else {
+			n = 3*n + 1
+		}
+		steps++ // inFunction
+	}
+	return steps
+}
+
+func deeper(n uint64) int { return 1 + collatz(n) }
+
+//quern:kernel
+func inFunction(t kernel.Thread, x []int32) {
+	x[t.Global()] = int32(deeper(uint64(x[t.Global()]))) // of 0 there are no ends
+}
+
+// inClosure passes a loop's condition as a function.
+//
+//quern:kernel
+func inClosure(t kernel.Thread, x []int32) {
+	until(func() bool { return x[0] > 0 }) // inClosure
+}
+
+func until(done func() bool) {
+	for !done() { // inClosure
+	}
+}
+
+//quern:kernel block=64
+func withBarriers(t kernel.Thread, x []int32) {
+	sum := kernel.Shared[int32](t)
+	if t.ThreadIdx.X == 0 {
+		*sum = 0
+	}
+	for {
+		if t.ThreadIdx.X == 0 { // withBarriers
+			*sum++ // withBarriers
+		}
+		t.Sync() // withBarriers
+		if *sum < 0 {
+			x[0] = *sum
+			return
+		}
+		t.Sync() // withBarriers
+	}
+}
+
+//quern:kernel block=32
+func withWarps(t kernel.Thread, x []int32) {
+	for !kernel.All(t, x[0] != 0) { // withWarps
+	}
+}
+
+//quern:kernel block=32
+func gridWaits(t kernel.Thread, x []int32) {
+	if t.BlockIdx.X == 0 {
+		for x[0] == 0 { // gridWaits
+		}
+	}
+	t.SyncGrid() // gridWaits
+	x[1] = 1
+}
+
+// add is what the tests see the device do afterwards.
+//
+//quern:kernel
+func add(t kernel.Thread, x []int32) {
+	if i := t.Global(); i < len(x) {
+		x[i]++
+	}
+}
+
+// still keeps a condition true.
+//
+//quern:kernel
+func still(t kernel.Thread, going []uint32) { going[0] = 1 }
