@@ -177,7 +177,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if s := c.current(); !s.open() && !(taken && s == Terminating) {
-		return pending{}, false, c.denied(op, false)
+		return pending{}, false, c.deniedIn(s, op, false)
 	}
 	c.advance()
 	room := c.waiting() < c.capacity

@@ -169,6 +169,7 @@ type host struct {
 	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
 	armed atomic.Bool  // the watchdog, whose vigil is
 	vigil vigil
+	alarm alarm
 }
 
 // Turns of the goroutine.
@@ -181,6 +182,7 @@ const (
 func newHost(ctx context.Context, c *core, o *Options) *host {
 	h := &host{actor: c, vigil: vigil{patience: o.Patience}, base: context.WithoutCancel(ctx)}
 	h.work = h.run
+	h.alarm.host = new(atomic.Pointer[host])
 	h.context.core = c
 	h.refresh()
 	slots := min(o.slots(), hostSlots)
@@ -416,7 +418,28 @@ func (h *host) watch() {
 	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
 		h.vigil.rest()
 		h.vigil.look(time.Now(), uint64(h.began.Load()))
-		time.AfterFunc(h.vigil.pause(), h.look)
+		h.alarm.set(h.vigil.pause(), h)
+	}
+}
+
+// alarm is the time of the watchdog's next look. Go's timers keep what they call for a
+// while, also once they were stopped, so that this is not the host itself.
+type alarm struct{ host *atomic.Pointer[host] }
+
+func (a *alarm) set(after time.Duration, h *host) {
+	a.host.Store(h)
+	host := a.host
+	time.AfterFunc(after, func() {
+		if h := host.Load(); h != nil {
+			h.look()
+		}
+	})
+}
+
+// unwatch ends the watchdog of a host that calls its handler no more.
+func (h *host) unwatch() {
+	if h.began.Load() == 0 {
+		h.alarm.host.Store(nil)
 	}
 }
 
@@ -433,7 +456,7 @@ func (h *host) look() {
 			h.watch()
 		}
 	case !h.vigil.look(time.Now(), uint64(began)):
-		time.AfterFunc(h.vigil.pause(), h.look)
+		h.alarm.set(h.vigil.pause(), h)
 	default:
 		h.armed.Store(false)
 		if !h.stuck {
@@ -510,5 +533,6 @@ func (h *host) quit() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed, h.given = true, h.calling
+	h.unwatch()
 	return err
 }

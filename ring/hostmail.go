@@ -37,7 +37,7 @@ type bag struct {
 type bags struct {
 	mu   sync.Mutex // held while messages are collected
 	list []*bag
-	gone []*core // host actors that have ended; actors on the device may have Refs of them
+	gone []*refusals // of host actors that have ended; actors on the device may have Refs of them
 	some atomic.Bool
 	poll sync.Once
 }
@@ -161,10 +161,11 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 			return ok
 		}
 	}
+	state, _ := errors.AsType[*StateError](err)
 	switch {
 	case errors.Is(err, ErrDropped): // a letter already
 		return true
-	case c.current() == Failed:
+	case state != nil && state.State == Failed: // then, and perhaps not any more
 		return false
 	}
 	c.queue.mu.Lock()
@@ -278,21 +279,42 @@ func (h *host) dropBag() (err error) {
 			break
 		}
 	}
-	rt.bags.gone = append(rt.bags.gone, h.actor)
 	rt.bags.mu.Unlock()
 	rt.post.releaseHost(b.at, b.words)
 	rt.post.owners.Delete(b.box)
 	return nil
 }
 
-// recountBags counts what host actors have refused since they ended.
+// refusals is what is known of a host actor that has ended: senders may still have Refs of
+// it, and count in its mailbox what it refuses.
+type refusals struct {
+	box     uint32
+	counted atomic.Uint64 // in the sums of the runtime
+}
+
+// recountBags counts what host actors that have ended have refused.
 func (rt *Runtime) recountBags() {
 	rt.bags.mu.Lock()
 	gone := rt.bags.gone[:len(rt.bags.gone):len(rt.bags.gone)]
 	rt.bags.mu.Unlock()
-	for _, c := range gone {
-		c.recount()
+	for _, r := range gone {
+		var refused [1]uint64
+		if err := rt.post.read(r.box*actor.BoxWords+actor.BoxRefused, refused[:]); err != nil {
+			return // the memory has been given back
+		}
+		rt.departed.add(Info{Refused: refused[0] - r.counted.Swap(refused[0])})
 	}
+}
+
+// depart has what the actor refuses from now on counted without it.
+func (h *host) depart() {
+	b, all := h.bag.Load(), &h.actor.rt.bags
+	if b == nil {
+		return
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.gone = append(all.gone, &refusals{box: b.box})
 }
 
 // plain reports, as an error, what of a type is no plain data.

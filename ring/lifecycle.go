@@ -207,6 +207,7 @@ func (c *core) finish(before, mail int) {
 		if err := h.dropBag(); err != nil {
 			c.err = errors.Join(c.err, err)
 		}
+		h.unwatch()
 	}
 	left := c.discard()
 	kept := min(left, c.rt.letterRoom())
@@ -304,6 +305,9 @@ func (c *core) failure() error {
 }
 
 // denied is the error of an operation that the state does not allow.
-func (c *core) denied(op string, uncertain bool) error {
-	return &StateError{Actor: c.name, State: c.current(), Op: op, Err: c.cause(), Uncertain: uncertain}
+func (c *core) denied(op string, uncertain bool) error { return c.deniedIn(c.current(), op, uncertain) }
+
+// deniedIn is denied for a state that the actor was in.
+func (c *core) deniedIn(s State, op string, uncertain bool) error {
+	return &StateError{Actor: c.name, State: s, Op: op, Err: c.cause(), Uncertain: uncertain}
 }

@@ -43,8 +43,9 @@ type PayloadMemory struct {
 	post  deviceWords
 	bytes int64
 
-	making sync.Mutex
+	making sync.Mutex        // held while these are changed
 	buffer *gpu.Buffer[byte] // nil before the first payload
+	ended  bool              // no memory is made any more
 
 	known atomic.Pointer[map[uint32]*payloadEntry] // by place in the post memory; never written
 
@@ -102,7 +103,10 @@ func payloadBytes(bytes int64) (int64, error) {
 func (m *PayloadMemory) make() (err error) {
 	m.making.Lock()
 	defer m.making.Unlock()
-	if m.buffer == nil {
+	switch {
+	case m.ended:
+		return errRuntimeClosed
+	case m.buffer == nil:
 		m.buffer, err = gpu.Alloc[byte](m.dev, int(m.bytes))
 	}
 	return err
@@ -416,6 +420,9 @@ func (m *PayloadMemory) reclaim() error {
 
 // close frees the memory and says what the program has not released. No actor runs.
 func (m *PayloadMemory) close() error {
+	m.making.Lock()
+	defer m.making.Unlock()
+	m.ended = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {

@@ -95,6 +95,9 @@ func (c *core) depart() {
 	c.departure.Lock()
 	c.departed = true
 	c.departure.Unlock()
+	if h, ok := c.server.(*host); ok {
+		h.depart()
+	}
 	c.recount()
 }
 
@@ -104,6 +107,9 @@ func (c *core) recount() {
 	defer c.departure.Unlock()
 	if c.departed {
 		i := c.info()
+		if h, ok := c.server.(*host); ok && h.bag.Load() != nil {
+			i.Refused = 0 // see refusals
+		}
 		c.rt.departed.add(i.less(c.counted))
 		c.counted = i
 	}

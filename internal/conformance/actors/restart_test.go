@@ -1,11 +1,16 @@
 package actors
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"math"
+	"sync"
 	"testing"
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/ring"
 )
 
@@ -66,4 +71,45 @@ func restartAndSend(t *testing.T, b gpu.Backend, thread int32, bounded bool) {
 		send(1, 3)
 		handled(6 + 3*round)
 	}
+}
+
+// TestARestartingHostActorRefusesNothing: what the device sends it stays in its mailbox
+// until the actor goes on.
+func TestARestartingHostActorRefusesNothing(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		const senders, bursts, n = 4, 10, 100
+		failed := errors.New("asked to")
+		host, err := ring.SpawnHost(ctx, rt, func(_ context.Context, _ *ring.HostContext, in, _ *int64) kernel.Action {
+			if *in%5 == 0 {
+				panic(failed)
+			}
+			return kernel.Done
+		}, ring.Options{MaxRestarts: math.MaxInt, Supervisor: func(ring.Failure) ring.Decision { return ring.Resume }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var all sync.WaitGroup
+		for range senders {
+			s := spawned(t, ctx, rt, SpawnScatter, ring.Options{})
+			all.Go(func() {
+				for range bursts {
+					if r, err := s.Ask(ctx, Burst{To: host.Ref(), Count: n}); err != nil || r != n {
+						t.Error(r, err)
+						return
+					}
+				}
+			})
+		}
+		all.Wait()
+		for host.Info().Queued > 0 && ctx.Err() == nil {
+			time.Sleep(time.Millisecond)
+		}
+		if n := rt.DeadLetters().Count(ring.ReasonRefused); n != 0 {
+			t.Errorf("%d messages were refused", n)
+		}
+		const sent = senders * bursts * n
+		if i := host.Info(); i.Accepted != sent || i.Handled != sent*4/5 || i.Failed != sent/5 {
+			t.Errorf("%+v, want %d messages, of which a fifth failed", i, sent)
+		}
+	})
 }
