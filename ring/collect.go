@@ -119,6 +119,9 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 		err = c.about(op, why)
 	}
 	late := p.deadline != 0 && c.rt.clock() >= p.deadline
+	if late && err == nil && p.entry == nil && c.mayBeAt(p) {
+		late = false // the handler's end tells
+	}
 	if err == nil && !late && !c.handlesNoMore() {
 		return nil
 	}
@@ -156,6 +159,18 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	return err
 }
 
+// mayBeAt reports whether the handler may be at a message in a ring, whose deadline has
+// passed. If it is not it never will be.
+func (c *core) mayBeAt(p *pending) bool {
+	if first, _ := p.m.unhandled(); first != p.ticket {
+		return false // it is at one before
+	}
+	if c.pulls || c.runs() {
+		return true // pulled messages go to the handler at once; loops find that others have expired
+	}
+	return restart(c.server) != nil // else it has come to the end of its message
+}
+
 // withdraw gives up a message in a ring of an actor that has failed. A restart sees to
 // it that the loop passes the message over, unless a handler that does not return may
 // have it already. The queue's lock is held.
@@ -185,8 +200,8 @@ func (m *mailbox) passOver() {
 func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
 	switch outcome {
 	case actor.HandlerFailed:
-		if c.runs() || !m.explained(ticket) { // nobody has taken note of the failure yet
-			if err := restart(c.server); err != nil {
+		if c.runs() || !m.explained(ticket) { // perhaps nobody has taken note of the failure yet
+			if err := restart(c.server); err != nil && !m.explained(ticket) {
 				return err
 			}
 		}

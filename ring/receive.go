@@ -2,6 +2,7 @@ package ring
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unsafe"
 
@@ -152,6 +153,9 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 				break
 			}
 			err = c.unanswered("receive", m, t, r.outcome)
+			if _, ok := errors.AsType[*HandlerError](err); !ok {
+				break // it is not known yet
+			}
 		}
 		m.pass(t, r.outcome)
 		if err != nil {
