@@ -29,7 +29,7 @@ func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
 // bounce drops a message instead of those in the queue. The queue's lock is held.
 func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonDropped, nil, 0, q.types.value(noescape(msg)))
+	c.letter(*e, c.id(idQueue, q.removed), ReasonDropped, nil, 0, q.types.value(noescape(msg))) // a copy
 	c.meter.dropped.Add(1)
 	q.removed++
 }

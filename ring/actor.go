@@ -121,7 +121,7 @@ func (a *Actor[In, Out]) post(ctx context.Context, op string, use uint64, msg *I
 		return pending{}, err
 	}
 	escapes(msg)
-	return c.post(ctx, op, use, unsafe.Pointer(msg), opts)
+	return c.post(ctx, op, use, unsafe.Pointer(msg), opts) // an In, as c's types say
 }
 
 // collect waits for the reply to a message that was asked.
@@ -153,8 +153,8 @@ func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...Messa
 		return 0, err
 	}
 	e.signFrom(ctx, c.rt)
-	escapes(&msgs[0]) // for escape analysis all elements are one
-	return c.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs))
+	escapes(&msgs[0])                                                                       // for escape analysis all elements are one
+	return c.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs)) // steps of inSize: the elements
 }
 
 // Tell sends a message whose reply nobody needs.

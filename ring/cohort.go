@@ -184,6 +184,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 		a.server = c.newLocal(i, a)
 	}
 	inStep, outStep := uintptr(8*c.shape.InStep), uintptr(8*c.shape.OutStep)
+	// The rings have size times slotsOf(shape) slots of these steps, and i is less than size.
 	in, out := unsafe.Pointer(unsafe.SliceData(c.in.Data())), unsafe.Pointer(unsafe.SliceData(c.out.Data()))
 	for level := range actor.Levels {
 		from, slots := ringAt(c.shape, level)

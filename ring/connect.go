@@ -105,6 +105,7 @@ func (c *core) passOn(at router) error {
 	}
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
 	for _, to := range r.targets[unsent-1:] {
+		// The types of Connect see to it that to.inSize bytes are what the reply has.
 		slot, msg := mailbox{in: unsafe.Pointer(&words[0]), inSize: to.inSize}, to.queue.types.blank()
 		slot.message(0, msg)
 		if c.rt.ending() || !to.acceptFromDevice(&e, msg) {

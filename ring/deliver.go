@@ -89,7 +89,7 @@ func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, ms
 	}
 	p, err := c.admit(ctx, op, e, use, msg)
 	if err != nil && c.refs != nil {
-		c.refs.release(noescape(msg))
+		c.refs.release(noescape(msg)) // reads numbers, as retain does
 	}
 	if c.parked.Load() != 0 {
 		c.wakeReceiver()
@@ -201,7 +201,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 		}
 		c.remove(least, ReasonDropped, nil)
 	}
-	n := c.push(e, uint8(use), noescape(msg))
+	n := c.push(e, uint8(use), noescape(msg)) // copies the message as an In
 	c.keepMoving()
 	return pending{entry: n, deadline: e.deadline}, true, nil
 }
@@ -218,7 +218,7 @@ func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) 
 	c.advance()
 	n = max(0, min(n, c.capacity-c.waiting()))
 	for i := range n {
-		c.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize)))
+		c.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize))) // copies element i, of n
 	}
 	c.advance()
 	c.keepMoving()

@@ -222,6 +222,8 @@ type slots[In, Out any] struct {
 	refs references
 }
 
+// The pointers are to values of the slots' own types; see escape.go. Assignments, other
+// than copies of bytes, tell the garbage collector.
 func (s *slots[In, Out]) put(slot int, msg unsafe.Pointer)     { s.in[slot] = *(*In)(msg) }
 func (s *slots[In, Out]) message(slot int, msg unsafe.Pointer) { *(*In)(msg) = s.in[slot] }
 func (s *slots[In, Out]) take(slot int, reply unsafe.Pointer)  { *(*Out)(reply) = s.out[slot] }

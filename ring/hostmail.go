@@ -129,7 +129,7 @@ func (rt *Runtime) collectBags() (n int) {
 // collect moves messages to the queue. words is the host's region.
 func (b *bag) collect(words []uint64) (n int) {
 	c := b.host.actor
-	b.mail.in = unsafe.Pointer(&words[b.ring])
+	b.mail.in = unsafe.Pointer(&words[b.ring]) // valid as long as words is; slots*step words follow
 	for ; n < int(b.slots) && b.mail.arrived(uint64(b.head)); n++ {
 		e := b.mail.envelope(uint64(b.head))
 		b.mail.message(uint64(b.head), b.msg)
@@ -245,7 +245,7 @@ func (b *bag) waiting(rt *Runtime) (n int) {
 		return 0 // the actor has ended
 	}
 	rt.post.withHost(func(words []uint64) {
-		b.mail.in = unsafe.Pointer(&words[b.ring])
+		b.mail.in = unsafe.Pointer(&words[b.ring]) // as in collect
 		for n < int(b.slots) && b.mail.arrived(uint64(b.head)+uint64(n)) {
 			n++
 		}

@@ -23,6 +23,7 @@ func (c *core) letterbox() (*letterbox, error) {
 func (b *letterbox) open() error {
 	c := b.owner
 	ring := make([]uint64, c.box.words-actor.BoxWords)
+	// A copy that b.slots keeps, with BoxSlots slots of BoxStep words.
 	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[actor.BoxStep]), inSize: c.inSize, mask: uint64(c.box.slots - 1)}
 	return c.rt.post.read(uint32(b.words[actor.BoxRing]), ring)
 }

@@ -42,7 +42,7 @@ const gaveUp = 0x1fe
 // been put, to (n+slots, vacant): at any time one ticket owns it.
 type mailbox struct {
 	owner           *core
-	in, out         unsafe.Pointer // the rings
+	in, out         unsafe.Pointer // the rings: Go's memory, which they keep, or a device's, which outlives them unless the core is detached
 	inStep, outStep uintptr        // bytes from slot to slot
 	inSize, outSize uintptr        // bytes of a message and of a reply
 	mask            uint64
@@ -284,7 +284,7 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 	low, high := uint64(uint32(e.correlation)), e.correlation>>32
 	switch {
 	case m.values != nil:
-		m.values.put(int(ticket&m.mask), noescape(msg))
+		m.values.put(int(ticket&m.mask), noescape(msg)) // copies it as an In
 		fallthrough
 	case m.shared:
 		m.putShared(at, msg, tag)
@@ -307,6 +307,8 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 	}
 }
 
+// putWords copies a message of inSize bytes, which are plain data, into a slot with as many
+// words as those fill.
 func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 	n := m.inSize / 4
 	words, data := unsafe.Slice((*uint64)(at), n), unsafe.Slice((*uint32)(msg), n)
@@ -324,6 +326,7 @@ func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 	}
 }
 
+// putShared is putWords with atomic stores.
 func (m *mailbox) putShared(at, msg unsafe.Pointer, tag uint64) {
 	n := m.inSize / 4
 	for i := range n {
@@ -343,7 +346,8 @@ func rest(p unsafe.Pointer, size uintptr) uint32 {
 	return word
 }
 
-// load reads a word of a slot, store writes it.
+// load reads a word of a slot, store writes it. Slots begin at multiples of 8 bytes and
+// have the words that the caller's sizes say.
 func load(p unsafe.Pointer, word uintptr) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*word)))
 }
@@ -451,7 +455,7 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
 		return result{}, false
 	}
 	if m.values != nil && replies(r.outcome) {
-		m.values.take(int(ticket&m.mask), noescape(reply))
+		m.values.take(int(ticket&m.mask), noescape(reply)) // assigns an Out, and does not keep where
 	}
 	if !m.unmeasured(ticket) {
 		r.waited, r.timed = m.waited(ticket, uint32(waited))

@@ -10,7 +10,9 @@ import (
 	"quern.dev/ring/actor"
 )
 
-// payloadRefs are the references to payloads in messages of a type.
+// payloadRefs are the references to payloads in messages of a type. Their offsets come from
+// reflection on the very type that pointers to messages have here, and an actor.Payload is
+// four words of 32 bits, as payloadRef is.
 type payloadRefs struct {
 	rt *Runtime
 	at []uintptr      // in a message, bytes

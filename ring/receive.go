@@ -110,7 +110,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if s.outcome == actor.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
-		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize)))
+		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
 		one := m.stash.heads.pop()
 		c.stashed--
 		if one.err != nil {
