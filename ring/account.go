@@ -12,7 +12,7 @@ import (
 func (c *core) remove(n *entry, reason Reason, err error) {
 	q := &c.queue
 	msg := q.types.at(int(n.index))
-	c.letter(n.envelope, c.id(idQueue, q.removed), reason, err, 0, q.types.value(msg))
+	c.letter(n.envelope, c.idOf(&n.envelope, idQueue, q.removed), reason, err, 0, q.types.value(msg))
 	if c.refs != nil {
 		c.refs.release(msg)
 	}
@@ -29,7 +29,7 @@ func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
 // bounce drops a message instead of those in the queue. The queue's lock is held.
 func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonDropped, nil, 0, q.types.value(noescape(msg))) // a copy
+	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.types.value(noescape(msg))) // a copy
 	c.meter.dropped.Add(1)
 	q.removed++
 }
@@ -56,7 +56,7 @@ func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
 	m.message(ticket, msg)
 	e := m.envelope(ticket)
 	e.deadline = deadlineOf(uint32(load(m.inbox(ticket), actor.Deadline)), c.rt.clock())
-	c.letter(e, c.id(m.source, ticket), reason, err, at, c.queue.types.value(msg))
+	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.types.value(msg))
 }
 
 // handlerError is the error of a message that the handler has failed on.

@@ -32,6 +32,7 @@ type core struct {
 
 	meter meter
 
+	given  atomic.Uint64 // IDs of messages whose senders have asked for them
 	state  atomic.Uint32
 	reason atomic.Pointer[error] // why it has failed
 
@@ -149,6 +150,9 @@ func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...Messa
 		return 0, err
 	}
 	e, err := c.address("send", opts)
+	if err == nil && e.id != 0 && len(msgs) > 1 {
+		err = invalid("ID is the number of one message, and the batch has %d", len(msgs))
+	}
 	if err != nil {
 		return 0, err
 	}

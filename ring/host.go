@@ -332,7 +332,7 @@ func (h *host) step() bool {
 			h.over()
 			return false
 		}
-		h.context.id = c.id(h.mailbox.source, h.ticket)
+		h.context.id = c.idOf(&h.context.envelope, h.mailbox.source, h.ticket)
 		h.slot = int(h.ticket & h.mailbox.mask)
 	}
 	began := max(c.rt.clock(), 1)

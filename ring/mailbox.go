@@ -53,7 +53,8 @@ type mailbox struct {
 	source          int      // which mailbox of the owner
 	first           uint64   // ticket
 
-	state []atomic.Uint64 // by slot
+	state []atomic.Uint64                 // by slot
+	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have asked for; nil if none has
 
 	_        [64]byte
 	tail     atomic.Uint64 // the next ticket, and closed
@@ -204,6 +205,9 @@ func (m *mailbox) free(ticket uint64) {
 	case m.owner.refs != nil:
 		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*actor.InHeader))
 	}
+	if ids := m.ids.Load(); ids != nil {
+		(*ids)[ticket&m.mask].Store(0)
+	}
 	m.forget(ticket)
 	m.slot(ticket).Store((ticket + m.mask + 1) << useBits)
 	m.owner.pullNext()
@@ -302,9 +306,21 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 		head[actor.CorrelationHigh] = tag | high
 		m.putWords(unsafe.Add(at, 8*actor.InHeader), msg, tag)
 	}
+	if e.id != 0 {
+		m.keepID(ticket, e.id)
+	}
 	if m.hint != nil {
 		atomic.AddUint64(m.hint, 1<<32)
 	}
+}
+
+// keepID notes the ID of a message as long as its slot is in use.
+func (m *mailbox) keepID(ticket, id uint64) {
+	if m.ids.Load() == nil {
+		ids := make([]atomic.Uint64, m.mask+1)
+		m.ids.CompareAndSwap(nil, &ids)
+	}
+	(*m.ids.Load())[ticket&m.mask].Store(id)
 }
 
 // putWords copies a message of inSize bytes, which are plain data, into a slot with as many
@@ -475,7 +491,11 @@ func (m *mailbox) envelope(ticket uint64) envelope {
 	at := m.inbox(ticket)
 	urgency := uint32(load(at, actor.Urgency))
 	low, high := uint32(load(at, actor.CorrelationLow)), uint32(load(at, actor.CorrelationHigh))
-	return envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
+	e := envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
+	if ids := m.ids.Load(); ids != nil {
+		e.id = (*ids)[ticket&m.mask].Load()
+	}
+	return e
 }
 
 // message copies the message of a ticket whose slot is in use.

@@ -24,11 +24,12 @@ type Message[T any] struct {
 }
 
 // MessageOption says something of a message: see [Priority], [TTL], [Deadline],
-// [Correlation] and [From]. Of options of a kind the last one counts.
+// [Correlation], [From] and [ID]. Of options of a kind the last one counts.
 type MessageOption struct {
 	kind  optionKind
 	value int64
 	from  Sender
+	id    *uint64
 }
 
 type optionKind uint8
@@ -40,6 +41,7 @@ const (
 	deadlineOption
 	correlationOption
 	fromOption
+	idOption
 )
 
 // Priority is how urgent a message is, from 0 to [MaxPriority]; [DefaultPriority]
@@ -88,6 +90,12 @@ func senderOf(s Sender) *core {
 // From is who a message is from; without it that is the program.
 func From(sender Sender) MessageOption { return MessageOption{kind: fromOption, from: sender} }
 
+// ID sets *id to the number of the message, before it is sent: that of [Message.ID],
+// [HostContext.ID] and [DeadLetter.ID], unique in the runtime. A message that is not
+// accepted has taken its number with it. It is for one message: SendBatch refuses it, and
+// after Publish *id is the number of the last.
+func ID(id *uint64) MessageOption { return MessageOption{kind: idOption, id: id} }
+
 func (a *Actor[In, Out]) sender() *core {
 	if a == nil {
 		return nil
@@ -101,6 +109,7 @@ type envelope struct {
 	deadline    int64  // by the runtime's clock, 0 for none
 	sender      uint32 // number of the actor, 0 for the program
 	priority    uint8
+	id          uint64 // that its sender knows, 0 if it has asked for none
 }
 
 // address makes an envelope.
@@ -135,6 +144,12 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 				return e, invalid("a message from actor %s of another runtime", s.name)
 			}
 			e.sender = s.number
+		case idOption:
+			if o.id == nil {
+				return e, invalid("ID without a place for the number")
+			}
+			e.id = c.id(idGiven, c.given.Add(1))
+			*o.id = e.id
 		default:
 			return e, invalid("a MessageOption that no function of the package has made")
 		}
@@ -176,7 +191,16 @@ const (
 	idSourceBits = 4
 	idTicketBits = 42
 	idQueue      = 1<<idSourceBits - 1 // the source of those that came to no ring
+	idGiven      = idQueue - 1         // the source of those whose senders have asked for the ID
 )
+
+// idOf is the ID of a message: the one that its sender knows, or where it is.
+func (c *core) idOf(e *envelope, source int, ticket uint64) uint64 {
+	if e.id != 0 {
+		return e.id
+	}
+	return c.id(source, ticket)
+}
 
 func (c *core) id(source int, ticket uint64) uint64 {
 	return uint64(c.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)

@@ -124,7 +124,8 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 			break
 		}
 		made = true
-		one := stashed{heading: heading{m.envelope(t), c.id(m.source, t)}, result: r}
+		e := m.envelope(t)
+		one := stashed{heading: heading{e, c.idOf(&e, m.source, t)}, result: r}
 		switch {
 		case replies(r.outcome):
 		case r.outcome == actor.HandlerFailed:

@@ -142,7 +142,8 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if replies(r.outcome) {
 			counts.add(&c.meter, r)
 			if head != nil {
-				head.envelope, head.id = m.envelope(t), c.id(m.source, t)
+				head.envelope = m.envelope(t)
+				head.id = c.idOf(&head.envelope, m.source, t)
 			}
 			m.free(t)
 			got++
