@@ -73,7 +73,8 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if err := m.make(); err != nil {
 		return nil, err
 	}
-	h, r, err := m.allocate(int64(n), t)
+	p := &Payload[T]{}
+	h, _, err := m.allocate(int64(n), t, p.show(m))
 	if _, full := errors.AsType[*PayloadMemoryError](err); full {
 		// Messages that were handled hold their payloads until their slots are needed.
 		for _, c := range rt.living() {
@@ -81,20 +82,20 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 				c.sweep()
 			}
 		}
-		h, r, err = m.allocate(int64(n), t)
+		h, _, err = m.allocate(int64(n), t, p.show(m))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return payloadOf[T](h, r), nil
+	p.hold = h
+	return p, nil
 }
 
-// payloadOf is the payload of a hold.
-func payloadOf[T any](h *hold, r payloadRef) *Payload[T] {
-	return &Payload[T]{
-		hold: h,
-		ref:  actor.Payload[T]{Entry: r.entry, Generation: r.generation, Offset: r.offset, Length: r.length},
-		view: elements[T](h.memory).Slice(int(r.offset), int(r.offset)+int(r.length)),
+// show has p be the payload that a reference names.
+func (p *Payload[T]) show(m *PayloadMemory) func(r payloadRef) {
+	return func(r payloadRef) {
+		p.ref = actor.Payload[T]{Entry: r.entry, Generation: r.generation, Offset: r.offset, Length: r.length}
+		p.view = elements[T](m).Slice(int(r.offset), int(r.offset)+int(r.length))
 	}
 }
 
@@ -121,11 +122,13 @@ func openPayload[T any](doing string, rt *Runtime, ref actor.Payload[T], take bo
 		return nil, during(doing, fmt.Errorf("elements of %v: %w", t, err))
 	}
 	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
-	h, err := rt.payloads.open(r, t, take)
+	p := &Payload[T]{}
+	h, err := rt.payloads.open(r, t, take, p.show(rt.payloads))
 	if err != nil {
 		return nil, during(doing, err)
 	}
-	return payloadOf[T](h, r), nil
+	p.hold = h
+	return p, nil
 }
 
 // Buffer returns the payload's elements for copies and launches. It lives as long as

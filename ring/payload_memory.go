@@ -122,10 +122,11 @@ func elements[T any](m *PayloadMemory) *gpu.Buffer[T] {
 	return gpu.Reinterpret[T](m.buffer.Slice(0, m.buffer.Len()/size*size))
 }
 
-// allocate makes a payload of n elements and gives the program a hold.
-func (m *PayloadMemory) allocate(n int64, elem reflect.Type) (*hold, payloadRef, error) {
+// allocate makes a payload of n elements and gives the program a hold. It calls view while
+// the memory cannot be closed.
+func (m *PayloadMemory) allocate(n int64, elem reflect.Type, view func(payloadRef)) (*hold, payloadRef, error) {
 	for {
-		h, r, err := m.tryAllocate(n, elem)
+		h, r, err := m.tryAllocate(n, elem, view)
 		if err != errNoEntry {
 			return h, r, err
 		}
@@ -138,7 +139,7 @@ func (m *PayloadMemory) allocate(n int64, elem reflect.Type) (*hold, payloadRef,
 // errNoEntry means that all entries are in use.
 var errNoEntry = errors.New("no entry")
 
-func (m *PayloadMemory) tryAllocate(n int64, elem reflect.Type) (_ *hold, r payloadRef, err error) {
+func (m *PayloadMemory) tryAllocate(n int64, elem reflect.Type, view func(payloadRef)) (_ *hold, r payloadRef, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
@@ -180,6 +181,7 @@ func (m *PayloadMemory) tryAllocate(n int64, elem reflect.Type) (_ *hold, r payl
 	m.unused = m.unused[:len(m.unused)-1]
 	e.use, e.offset, e.size, e.each, e.elem, e.taken = held, offset, bytes, each, elem, 0
 	e.hosts.Store(tag | 1)
+	view(r)
 	return m.hold(e, bytes), r, nil
 }
 
@@ -290,8 +292,8 @@ func (h *hold) release() error {
 }
 
 // open gives the program a hold on the payload of a payloadRef, in place of one that
-// an actor has if take is set.
-func (m *PayloadMemory) open(r payloadRef, elem reflect.Type, take bool) (*hold, error) {
+// an actor has if take is set. It calls view while the memory cannot be closed.
+func (m *PayloadMemory) open(r payloadRef, elem reflect.Type, take bool, view func(payloadRef)) (*hold, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, err := m.entryOf(r)
@@ -304,6 +306,7 @@ func (m *PayloadMemory) open(r payloadRef, elem reflect.Type, take bool) (*hold,
 	if err != nil {
 		return nil, err
 	}
+	view(r)
 	return m.hold(e, int64(r.length)*e.each), nil
 }
 
