@@ -78,7 +78,7 @@ func goCommand(t *testing.T, dir string, args ...string) (string, error) {
 func TestUpToDateNamesWhatHasChanged(t *testing.T) {
 	dir := testmodule.New(t, module)
 	quern := filepath.Join(t.TempDir(), "quern")
-	if out, err := goCommand(t, testmodule.Root(), "build", "-tags", "bootstrap", "-o", quern, "./cmd/quern"); err != nil {
+	if out, err := goCommand(t, testmodule.Root(t), "build", "-tags", "bootstrap", "-o", quern, "./cmd/quern"); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
 	gen := exec.CommandContext(t.Context(), quern, "gen", "./...")

@@ -28,21 +28,21 @@ type Buffer[T any] struct {
 // memory is one allocation, shared by a buffer and its sub-buffers, or a texture,
 // or memory of the host.
 type memory struct {
-	dev      *Device
-	drv      driver.Memory  // zero if size is 0
+	lease  lease
+	dev    *Device
+	drv    driver.Memory // zero if size is 0
+	block  *block        // of a pool, which gets it back
+	parent *memory       // of a view of a Unified: the memory that it is of
+	size   int64         // bytes
+
 	texture  driver.Texture // instead of drv
 	host     *hostMemory    // instead of drv
 	managed  *managedMemory // what more there is to managed memory, or nil
 	giveBack func() error   // frees what is not the driver's, nil if it is
-	size     int64          // bytes
 	site     *site          // of the allocation, nil if the block knows it
-	block    *block         // of a pool, which gets it back
-	lease    lease
 
-	// Of a view of a Unified: the memory that it is of, what is closed when the view
-	// has ended and is in use no more, the stream that it is for, and whether the
-	// work there may only read it.
-	parent   *memory
+	// Of a view of a Unified: what is closed when the view has ended and is in use no
+	// more, the stream that it is for, and whether the work there may only read it.
 	ended    chan struct{}
 	stream   *Stream
 	readOnly bool
@@ -217,16 +217,16 @@ func (b *Buffer[T]) acquireOf(d *Device, s *Stream, a access) error {
 	return b.mem.use(s, a)
 }
 
-// acquireFor begins a use of the buffer by a launch on s, which visits the memory when
-// it is handed to the device. The memory's release ends it.
-func (b *Buffer[T]) acquireFor(s *Stream, a access) error {
-	if err := b.check(s.dev); err != nil {
+// acquireFor begins a use of the memory by a launch on s, which visits it when it is
+// handed to the device. release ends the use.
+func (m *memory) acquireFor(s *Stream, a access) error {
+	if m.parent == nil && m.lease.acquire() {
+		return nil
+	}
+	if err := m.acquire(); err != nil {
 		return err
 	}
-	if err := b.mem.acquire(); err != nil {
-		return err
-	}
-	return b.mem.releaseIf(b.mem.admits(s, a))
+	return m.releaseIf(m.admits(s, a))
 }
 
 // at returns where the buffer's elements are.

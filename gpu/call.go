@@ -51,7 +51,8 @@ func (l *Launch) call() (driver.Call, error) {
 	if !ok {
 		return nil, fmt.Errorf("device %s does not run kernels in their caller: %w", l.stream.dev.id, errors.ErrUnsupported)
 	}
-	for i, m := range l.buffers {
+	for i := range l.params {
+		m := l.params[i].memory
 		if m == nil {
 			continue
 		}
@@ -75,13 +76,21 @@ func (l *Launch) call() (driver.Call, error) {
 
 // drop ends the use of the buffers and of the kernel.
 func (l *Launch) drop() {
-	for i, m := range l.buffers {
-		if m != nil {
-			m.release()
-			l.buffers[i] = nil
+	for i := range l.params {
+		m := l.params[i].memory
+		if m == nil {
+			continue
 		}
+		if m.parent != nil {
+			m.release()
+		} else {
+			m.leave()
+		}
+		l.params[i].memory = nil
 	}
-	l.frame.Release()
+	if !l.stream.dev.async { // a GPU's arguments are no memory of Go
+		l.frame.Release()
+	}
 	l.stream = nil
 	k := l.kernel
 	k.launches.Put(l)

@@ -19,6 +19,7 @@ type Device struct {
 	id      string
 	passed  []string
 	drv     driver.Device
+	async   bool // of drv
 	def     *Stream
 	output  *output
 	staging staging
@@ -71,6 +72,7 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		id:      id,
 		passed:  passed,
 		drv:     drv,
+		async:   drv.Info().Async,
 		output:  newOutput(c.Output),
 		events:  make(map[*Event]struct{}),
 		loaded:  make(map[uint32]*resident),

@@ -100,11 +100,21 @@ func (k integer) read(p unsafe.Pointer) (v int64, ok bool) {
 // bufferArgument is a *Buffer[T] of any T.
 type bufferArgument interface {
 	element() reflect.Type
-	pass(l *Launch)
 }
 
 func (b *Buffer[T]) element() reflect.Type { return reflect.TypeFor[T]() }
-func (b *Buffer[T]) pass(l *Launch)        { SliceArg(l, b) }
+
+// bufferType reports whether t is *Buffer[T], and not of something that has one.
+func bufferType(t reflect.Type) bool {
+	if t.Kind() != reflect.Pointer || t.Elem().PkgPath() != reflect.TypeFor[Device]().PkgPath() {
+		return false
+	}
+	return strings.HasPrefix(t.Elem().Name(), "Buffer[")
+}
+
+// bytesOf returns the buffer itself for those who need not know what it is of. A
+// Buffer is the same for all types.
+func (b *Buffer[T]) bytesOf() *Buffer[byte] { return (*Buffer[byte])(unsafe.Pointer(b)) }
 
 // textureArgument is a *Texture2D[T] of any T.
 type textureArgument interface {
@@ -128,7 +138,7 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	}
 	for i, arg := range args {
 		if i < len(k.info.Params) {
-			l.pass(arg, &k.info.Params[i])
+			l.passAny(arg, &k.info.Params[i])
 		} else {
 			l.next++
 		}
@@ -136,36 +146,47 @@ func (k *Kernel) Launch(s *Stream, g Grid, args ...any) error {
 	return l.End()
 }
 
-// pass sets the next argument, the one for p.
-func (l *Launch) pass(arg any, p *Param) {
-	if t := reflect.TypeOf(arg); t == nil || t != l.accepted[l.next] {
+// passAny sets the next argument, the one for p.
+func (l *Launch) passAny(arg any, p *Param) {
+	// An interface holds its type and the address of its value, or the pointer.
+	words := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))
+	s := &l.params[l.next]
+	if t := words[0]; t == nil || t != s.accepted {
 		if err := p.accepts(arg); err != nil {
 			if l.argument() != nil {
 				l.fail(err)
 			}
 			return
 		}
-		l.accepted[l.next] = t
+		s.accepted = t
 	}
-	switch p.Kind {
-	case Slice:
-		arg.(bufferArgument).pass(l)
-	case Texture:
+	switch {
+	case s.slice:
+		if a := l.argument(); a != nil {
+			l.pass(a, (*Buffer[byte])(words[1]))
+		}
+	case p.Kind == Texture:
 		arg.(textureArgument).pass(l)
 	default:
-		l.passValue(arg)
+		l.passValue(words[1])
 	}
 }
 
-func (l *Launch) passValue(arg any) {
+// passValue sets the next argument to the value at an address, which is of the
+// parameter's type.
+func (l *Launch) passValue(at unsafe.Pointer) {
 	a := l.argument()
 	if a == nil {
 		return
 	}
-	// An interface holds the address of a value whose type has no pointers, and the
-	// type was accepted.
-	value := (*[2]unsafe.Pointer)(unsafe.Pointer(&arg))[1]
-	copy(unsafe.Slice((*byte)(a.Value), a.Size), unsafe.Slice((*byte)(value), a.Size))
+	switch a.Size {
+	case 4:
+		*(*uint32)(a.Value) = *(*uint32)(at)
+	case 8:
+		*(*uint64)(a.Value) = *(*uint64)(at)
+	default:
+		copy(unsafe.Slice((*byte)(a.Value), a.Size), unsafe.Slice((*byte)(at), a.Size))
+	}
 	l.setInteger(a.Value)
 }
 
@@ -175,6 +196,9 @@ func (p *Param) accepts(arg any) error {
 	sameKind := arg != nil && p.Kind != Slice && p.Kind != Texture
 	switch x := arg.(type) {
 	case bufferArgument:
+		if !bufferType(t) {
+			return invalid("have %s, want %s", fullName(t), p.describe())
+		}
 		t, have, sameKind = x.element(), "*gpu.Buffer[%s]", p.Kind == Slice
 	case textureArgument:
 		t, have, sameKind = x.texel(), "*gpu.Texture2D[%s]", p.Kind == Texture

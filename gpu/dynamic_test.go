@@ -2,6 +2,7 @@ package gpu
 
 import (
 	"math"
+	"strings"
 	"testing"
 	"unsafe"
 )
@@ -87,4 +88,18 @@ func TestDynamicLaunchesKnowTheirTypes(t *testing.T) {
 	Arg(l, rows{})
 	do(t, l.End())
 	do(t, d.Close())
+}
+
+// What has a buffer is none.
+func TestWhatHasABufferIsNoArgument(t *testing.T) {
+	type rows struct{ *Buffer[float32] }
+	d := must[*Device](t)(Open(Config{Device: "cpu"}))
+	defer closeAll(t, d)
+	k := NewKernel(saxpyInfo)
+	for _, arg := range []any{&rows{}, rows{}, (*rows)(nil)} {
+		err := k.Launch(d.DefaultStream(), Linear(1), float32(2), 1, arg, arg)
+		if err == nil || !strings.Contains(err.Error(), "rows, want *gpu.Buffer[float32]") {
+			t.Errorf("%T: %v", arg, err)
+		}
+	}
 }

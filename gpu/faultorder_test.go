@@ -64,7 +64,7 @@ func TestAFailedCheckIsReportedRatherThanItsConsequences(t *testing.T) {
 			d := must[*Device](t)(Open(Config{Device: c.device, Sim: SimOptions{Steps: 1 << 20}}))
 			defer d.Close()
 			s := d.DefaultStream()
-			k := must[*Kernel](t)(d.Compile(consequencesSource, c.kernel))
+			k := must[*Kernel](t)(d.Compile(t.Context(), consequencesSource, c.kernel))
 			host := make([]int32, 64)
 			for i := range host {
 				host[i] = 1

@@ -152,8 +152,8 @@ var errEnded = invalid("the recording of the graph has ended")
 // launch records a launch that has been checked.
 func (c *capture) launch(l *Launch, v *variant) error {
 	holds := []hold{l.kernel}
-	for _, m := range l.buffers {
-		if m != nil {
+	for i := range l.params {
+		if m := l.params[i].memory; m != nil {
 			holds = append(holds, m)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // states both. The zero value is an empty grid, which is an error to launch.
 type Grid struct {
 	threads Dim3 // at least; if rank > 0
-	rank    int8 // dimensions that blocks may extend in, 0 if made by Blocks
+	rank    int  // dimensions that blocks may extend in, 0 if made by Blocks
 
 	blocks Dim3 // if rank is 0
 	block  Dim3 // if rank is 0, or the caller's

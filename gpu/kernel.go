@@ -147,17 +147,17 @@ func (k SiteKind) fault() FaultKind {
 // Kernel is a kernel that can be launched on any device. It is safe for
 // concurrent use.
 type Kernel struct {
-	info     KernelInfo
-	params   []driver.Param
-	integers []integer // how limits read each parameter
-	limited  bool      // some variant has limits
-	special  []specialForm
-	first    int       // variant that launches may use; see VariantVariable
-	base     int       // the first of these with a thread for each of the kernel's
 	launches sync.Pool // of *Launch
+	lease    lease     // held by launches, and by graphs and calls with one
 	err      error     // why it cannot be launched
+	limited  bool      // some variant has limits
 
-	lease     lease // held by launches, and by graphs and calls with one
+	info    KernelInfo
+	params  []driver.Param
+	special []specialForm
+	first   int // variant that launches may use; see VariantVariable
+	base    int // the first of these with a thread for each of the kernel's
+
 	mu        sync.Mutex
 	residents map[*resident]struct{}
 }
@@ -174,7 +174,6 @@ func NewKernel(info KernelInfo) *Kernel {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
 		}
 		k.params = append(k.params, driver.Param{Slice: p.Kind == Slice, Size: p.Size})
-		k.integers = append(k.integers, integerOf(p))
 	}
 	n := len(info.Variants)
 	if n > maxVariants || len(info.Variants[n-1].Limits) > 0 {

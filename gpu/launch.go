@@ -20,28 +20,53 @@ type Launch struct {
 	grid   Grid
 	err    error
 
-	frame   *driver.Frame
-	next    int       // parameter that the next argument is for
-	buffers []*memory // by parameter, in use until End; nil for values
-	values  []int64   // by parameter: the integer or the length, for the limits; then the bytes of dynamic shared memory
-	places  []uint64  // by parameter: the address of a slice, for the limits
-	dims    [6]int64  // grid and block, for the limits
-	wide    bool      // an argument is beyond what limits can judge
-	placed  placement // of the last launch
+	frame  *driver.Frame
+	params []launchParam // by parameter
+	next   int           // parameter that the next argument is for
+	wide   bool          // an argument is beyond what limits can judge
+	placed placement     // of the last launch
 
-	accepted []reflect.Type // by parameter, of the last argument that Kernel.Launch was given
+	// For the limits, when a launch is placed anew.
+	values []int64  // by parameter: the integer or the length; then the bytes of dynamic shared memory
+	places []uint64 // by parameter: the address of a slice
+	dims   [6]int64 // grid and block
+}
+
+// launchParam is a parameter of a launch. A driver's call leaves little in the processor's
+// caches, so that what a launch looks at lies together.
+type launchParam struct {
+	size     int32 // bytes of a value or an element
+	slice    bool
+	readOnly bool
+	integer  integer // how limits read the value
+
+	accepted unsafe.Pointer // the type of the last argument that Kernel.Launch was given
+
+	memory *memory // in use until End; nil for values
+	value  int64   // the integer or the length
+	place  uint64  // the address of a slice
+
+	// Of the last launch that was placed.
+	placedValue int64
+	placedPlace uint64 // modulo placeAlignment
 }
 
 func newLaunch(k *Kernel) *Launch {
-	return &Launch{
-		kernel:  k,
-		frame:   driver.NewFrame(k.params),
-		buffers: make([]*memory, len(k.params)),
-		values:  make([]int64, len(k.params)+1),
-		places:  make([]uint64, len(k.params)),
-
-		accepted: make([]reflect.Type, len(k.params)),
+	l := &Launch{
+		kernel: k,
+		frame:  driver.NewFrame(k.params),
+		params: make([]launchParam, len(k.params)),
+		values: make([]int64, len(k.params)+1),
+		places: make([]uint64, len(k.params)),
 	}
+	for i := range l.params {
+		p := &k.info.Params[i]
+		l.params[i] = launchParam{size: int32(p.Size), slice: p.Kind == Slice, readOnly: p.ReadOnly}
+		if k.limited {
+			l.params[i].integer = integerOf(*p)
+		}
+	}
+	return l
 }
 
 // Begin begins a launch of k on the grid g.
@@ -97,11 +122,12 @@ func Arg[T any](l *Launch, v T) {
 
 // setInteger keeps the value of the argument last taken for the limits.
 func (l *Launch) setInteger(p unsafe.Pointer) {
-	if !l.kernel.limited {
+	s := &l.params[l.next-1]
+	if s.integer == notInteger {
 		return
 	}
-	v, ok := l.kernel.integers[l.next-1].read(p)
-	l.values[l.next-1] = v
+	v, ok := s.integer.read(p)
+	s.value = v
 	l.wide = l.wide || !ok
 }
 
@@ -112,12 +138,21 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		return
 	}
 	var zero T
-	p := &l.kernel.info.Params[l.next-1]
-	if a.Value != nil || p.Size != int(unsafe.Sizeof(zero)) {
-		l.fail(p.mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), a.Value == nil))
+	if s := &l.params[l.next-1]; !s.slice || s.size != int32(unsafe.Sizeof(zero)) {
+		l.fail(l.kernel.info.Params[l.next-1].mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
 		return
 	}
-	if err := b.acquireFor(l.stream, access(!p.ReadOnly)); err != nil {
+	l.pass(a, b.bytesOf())
+}
+
+// pass sets the argument last taken, a slice.
+func (l *Launch) pass(a *driver.Arg, b *Buffer[byte]) {
+	s := &l.params[l.next-1]
+	err := b.check(l.stream.dev)
+	if err == nil {
+		err = b.mem.acquireFor(l.stream, access(!s.readOnly))
+	}
+	if err != nil {
 		if errors.Is(err, ErrReadOnly) {
 			err = fmt.Errorf("the kernel may write it: %w", err)
 		}
@@ -125,9 +160,11 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		return
 	}
 	m := b.at()
-	a.Addr, a.Data, a.Length = m.Addr, m.Host, int64(b.length)
-	l.values[l.next-1], l.places[l.next-1] = a.Length, a.Addr
-	l.buffers[l.next-1] = b.mem
+	a.Addr, a.Length = m.Addr, int64(b.length)
+	if m.Host != nil {
+		a.Data = m.Host
+	}
+	s.memory, s.value, s.place = b.mem, a.Length, a.Addr
 }
 
 // describe returns the Go type of the argument for p.
@@ -169,8 +206,9 @@ func (l *Launch) submit() error {
 		return err
 	}
 	defer l.stream.release()
-	for i, m := range l.buffers {
-		if m == nil {
+	for i := range l.params {
+		m := l.params[i].memory
+		if m == nil || m.block == nil && m.parent == nil {
 			continue
 		}
 		if err := m.visit(l.stream); err != nil {
@@ -201,6 +239,9 @@ func (l *Launch) place() (*variant, error) {
 		return l.placed.variant, nil
 	}
 	l.placed.forget()
+	for i := range l.params {
+		l.values[i], l.places[i] = l.params[i].value, l.params[i].place
+	}
 	r, err := l.stream.dev.resident(l.form())
 	if err != nil {
 		return nil, err

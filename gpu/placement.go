@@ -1,7 +1,5 @@
 package gpu
 
-import "slices"
-
 // placement is how a launch was placed: the variant that runs and, in the launch's
 // frame, the blocks. Most programs launch a kernel again and again with the same
 // sizes, and evaluating a kernel's limits takes longer than everything else that
@@ -12,11 +10,9 @@ type placement struct {
 	variant  *variant
 
 	// What the decision depended on, besides the kernel.
-	dev    *Device
-	grid   Grid
-	wide   bool
-	values []int64
-	places []uint64 // modulo placeAlignment
+	dev  *Device
+	grid Grid
+	wide bool // the values are in the launch
 }
 
 // placeAlignment is the widest alignment that limits ask for, in bytes.
@@ -28,8 +24,8 @@ func (p *placement) holds(l *Launch) bool {
 	if p.resident == nil || p.dev != l.stream.dev || p.grid != l.grid || p.wide != l.wide {
 		return false
 	}
-	for i, v := range p.values[:len(p.places)] {
-		if v != l.values[i] || p.places[i] != l.places[i]%placeAlignment {
+	for i := range l.params {
+		if s := &l.params[i]; s.value != s.placedValue || s.place%placeAlignment != s.placedPlace {
 			return false
 		}
 	}
@@ -43,9 +39,8 @@ func (p *placement) forget() { p.resident, p.variant, p.dev = nil, nil, nil }
 func (p *placement) remember(l *Launch, r *resident, number int, v *variant) {
 	p.resident, p.number, p.variant = r, number, v
 	p.dev, p.grid, p.wide = l.stream.dev, l.grid, l.wide
-	p.values = append(p.values[:0], l.values[:len(l.places)]...)
-	p.places = slices.Grow(p.places[:0], len(l.places))[:len(l.places)]
-	for i, at := range l.places {
-		p.places[i] = at % placeAlignment
+	for i := range l.params {
+		s := &l.params[i]
+		s.placedValue, s.placedPlace = s.value, s.place%placeAlignment
 	}
 }

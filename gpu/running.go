@@ -54,7 +54,9 @@ const historySize = 16
 // with it.
 func (h *history) add(k *Kernel) uint64 {
 	n := h.launched.Add(1)
-	h.recent[n%historySize].Store(k)
+	if at := &h.recent[n%historySize]; at.Load() != k { // a store takes longer
+		at.Store(k)
+	}
 	return n
 }
 
@@ -135,7 +137,7 @@ func (s *Stream) began(k *Kernel) uint64 { return s.history.add(k) }
 // devices that work in the caller the work is done then.
 func (s *Stream) launched(n uint64, err error) error {
 	if err == nil {
-		if !s.dev.info().Async {
+		if !s.dev.async {
 			s.history.passed(n)
 		}
 		return nil

@@ -221,6 +221,6 @@ func TextureArg[T kernel.Texel](l *Launch, x *Texture2D[T]) {
 		return
 	}
 	*(*kernel.Texture2D[T])(a.Value) = x.value
-	l.values[l.next-1] = math.MaxInt64
-	l.buffers[l.next-1] = x.mem
+	s := &l.params[l.next-1]
+	s.value, s.memory = math.MaxInt64, x.mem
 }

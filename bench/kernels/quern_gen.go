@@ -6,22 +6,75 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/bench/kernels",
+	Text:    quern_gen_ptx,
+	Sum:     "edd0cb41c4ba5082ea5124dd44f247c1a9838d771a1543933f0e9df122edfa78",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__blurRows                func(t kernel.Thread, weights Weights, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__Weights                 [9]float32
+	quern_gen_is_stale__run_go_generate__blurRowsUnchecked       func(t kernel.Thread, weights Weights, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__blurColumns             func(t kernel.Thread, weights Weights, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__blurColumnsUnchecked    func(t kernel.Thread, weights Weights, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__duplicate               func(t kernel.Thread, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__scale                   func(t kernel.Thread, a float32, x []float32)
+	quern_gen_is_stale__run_go_generate__add                     func(t kernel.Thread, x []float32, y []float32, z []float32)
+	quern_gen_is_stale__run_go_generate__addDoubles              func(t kernel.Thread, x []float64, y []float64, z []float64)
+	quern_gen_is_stale__run_go_generate__invertBytes             func(t kernel.Thread, x []uint8, y []uint8)
+	quern_gen_is_stale__run_go_generate__mixWords                func(t kernel.Thread, x []uint16, y []uint16, z []uint16)
+	quern_gen_is_stale__run_go_generate__widenBytes              func(t kernel.Thread, x []uint8, y []float32)
+	quern_gen_is_stale__run_go_generate__tileMatmul              func(t kernel.Thread, m int, n int, k int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__tileMatmulUnchecked     func(t kernel.Thread, m int, n int, k int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__registerMatmul          func(t kernel.Thread, m int, n int, k int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__registerMatmulUnchecked func(t kernel.Thread, m int, n int, k int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__saxpy                   func(t kernel.Thread, a float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__saxpyUnchecked          func(t kernel.Thread, a float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__empty                   func(t kernel.Thread, a float32, n int, x []float32, y []float32)
+)
+
+var (
+	quern_blurRows                quern_gen_is_stale__run_go_generate__blurRows                = blurRows
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__Weights)((*Weights)(nil))
+	quern_blurRowsUnchecked       quern_gen_is_stale__run_go_generate__blurRowsUnchecked       = blurRowsUnchecked
+	quern_blurColumns             quern_gen_is_stale__run_go_generate__blurColumns             = blurColumns
+	quern_blurColumnsUnchecked    quern_gen_is_stale__run_go_generate__blurColumnsUnchecked    = blurColumnsUnchecked
+	quern_duplicate               quern_gen_is_stale__run_go_generate__duplicate               = duplicate
+	quern_scale                   quern_gen_is_stale__run_go_generate__scale                   = scale
+	quern_add                     quern_gen_is_stale__run_go_generate__add                     = add
+	quern_addDoubles              quern_gen_is_stale__run_go_generate__addDoubles              = addDoubles
+	quern_invertBytes             quern_gen_is_stale__run_go_generate__invertBytes             = invertBytes
+	quern_mixWords                quern_gen_is_stale__run_go_generate__mixWords                = mixWords
+	quern_widenBytes              quern_gen_is_stale__run_go_generate__widenBytes              = widenBytes
+	quern_tileMatmul              quern_gen_is_stale__run_go_generate__tileMatmul              = tileMatmul
+	quern_tileMatmulUnchecked     quern_gen_is_stale__run_go_generate__tileMatmulUnchecked     = tileMatmulUnchecked
+	quern_registerMatmul          quern_gen_is_stale__run_go_generate__registerMatmul          = registerMatmul
+	quern_registerMatmulUnchecked quern_gen_is_stale__run_go_generate__registerMatmulUnchecked = registerMatmulUnchecked
+	quern_saxpy                   quern_gen_is_stale__run_go_generate__saxpy                   = saxpy
+	quern_saxpyUnchecked          quern_gen_is_stale__run_go_generate__saxpyUnchecked          = saxpyUnchecked
+	quern_empty                   quern_gen_is_stale__run_go_generate__empty                   = empty
+)
 
 var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blurRows", Package: "quern.dev/bench/kernels", Pos: "blur.go:23",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Struct, Type: "Weights", Size: 36},
+		{Name: "weights", Kind: gpu.Struct, Type: "quern.dev/bench/kernels.Weights", Size: 36, Layout: "[9]float32"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483632, 0, -1, 0, 0, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, 256, 2, 0, 5, 2, 1, 1, 1, 5, 3, 1, 1, 4, 9, 2147483640, 0, -1, 0, 248, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 1, 1, 3, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 0, 8, 4, 1, 3, 2, 1, 1, 1, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 2, 1, 1, 1, 5, 4, 1, 1, 1, 4, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 7, 5, 9, 0, 2, 1, 1, 1, 5, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483632, 0, 256, 2, 0, 5, 2, 1, 1, 1, 5, 3, 1, 1, 4, 9, 2147483640, 2, 1, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -36,9 +89,8 @@ var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1088,
 	Host:   quernHostBlurRows,
+	Plain:  quernPlainBlurRows,
 })
-
-var _ = blurRows // compiled, not called
 
 // LaunchBlurRows runs blurRows on the grid g.
 //
@@ -60,13 +112,13 @@ func LaunchBlurRows(s *gpu.Stream, g gpu.Grid, weights Weights, w, h int, in, ou
 var quernBlurRowsUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blurRowsUnchecked", Package: "quern.dev/bench/kernels", Pos: "blur.go:30",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Struct, Type: "Weights", Size: 36},
+		{Name: "weights", Kind: gpu.Struct, Type: "quern.dev/bench/kernels.Weights", Size: 36, Layout: "[9]float32"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483632, 0, 256, 2, 0, 5, 2, 1, 1, 1, 5, 3, 1, 1, 4, 9, 2147483640, 2, 1, 1, 1, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -74,9 +126,8 @@ var quernBlurRowsUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1088,
 	Host:   quernHostBlurRowsUnchecked,
+	Plain:  quernPlainBlurRowsUnchecked,
 })
-
-var _ = blurRowsUnchecked // compiled, not called
 
 // LaunchBlurRowsUnchecked runs blurRowsUnchecked on the grid g.
 //
@@ -97,13 +148,13 @@ func LaunchBlurRowsUnchecked(s *gpu.Stream, g gpu.Grid, weights Weights, w, h in
 var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blurColumns", Package: "quern.dev/bench/kernels", Pos: "blur.go:57",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Struct, Type: "Weights", Size: 36},
+		{Name: "weights", Kind: gpu.Struct, Type: "quern.dev/bench/kernels.Weights", Size: 36, Layout: "[9]float32"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 1, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 1, 3, 1, 1, 1, 2, 5, 4, 7, 1, 3, 0, 32, 2, 0, 5, 4, 0, 7, 1, 1, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 0, 8, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 7, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 0, 64, 1, 1, 5, 1, 4, 3, 0, 64, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 8, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 7, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -118,9 +169,8 @@ var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 10240,
 	Host:   quernHostBlurColumns,
+	Plain:  quernPlainBlurColumns,
 })
-
-var _ = blurColumns // compiled, not called
 
 // LaunchBlurColumns runs blurColumns on the grid g.
 //
@@ -142,13 +192,13 @@ func LaunchBlurColumns(s *gpu.Stream, g gpu.Grid, weights Weights, w, h int, in,
 var quernBlurColumnsUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blurColumnsUnchecked", Package: "quern.dev/bench/kernels", Pos: "blur.go:64",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Struct, Type: "Weights", Size: 36},
+		{Name: "weights", Kind: gpu.Struct, Type: "quern.dev/bench/kernels.Weights", Size: 36, Layout: "[9]float32"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 8, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 7, 1, 1, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "wide"},
@@ -156,9 +206,8 @@ var quernBlurColumnsUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 10240,
 	Host:   quernHostBlurColumnsUnchecked,
+	Plain:  quernPlainBlurColumnsUnchecked,
 })
-
-var _ = blurColumnsUnchecked // compiled, not called
 
 // LaunchBlurColumnsUnchecked runs blurColumnsUnchecked on the grid g.
 //
@@ -179,10 +228,10 @@ func LaunchBlurColumnsUnchecked(s *gpu.Stream, g gpu.Grid, weights Weights, w, h
 var quernDuplicate = gpu.NewKernel(gpu.KernelInfo{
 	Name: "duplicate", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:8",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -193,10 +242,9 @@ var quernDuplicate = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 10, Col: 10},
 		}},
 	},
-	Host: quernHostDuplicate,
+	Host:  quernHostDuplicate,
+	Plain: quernPlainDuplicate,
 })
-
-var _ = duplicate // compiled, not called
 
 // LaunchDuplicate runs duplicate on the grid g.
 //
@@ -217,16 +265,15 @@ var quernScale = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale,
+	Host:  quernHostScale,
+	Plain: quernPlainScale,
 })
-
-var _ = scale // compiled, not called
 
 // LaunchScale runs scale on the grid g.
 //
@@ -244,11 +291,11 @@ func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) e
 var quernAdd = gpu.NewKernel(gpu.KernelInfo{
 	Name: "add", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:26",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "z", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -261,10 +308,9 @@ var quernAdd = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 28, Col: 17},
 		}},
 	},
-	Host: quernHostAdd,
+	Host:  quernHostAdd,
+	Plain: quernPlainAdd,
 })
-
-var _ = add // compiled, not called
 
 // LaunchAdd runs add on the grid g.
 //
@@ -283,11 +329,11 @@ func LaunchAdd(s *gpu.Stream, g gpu.Grid, x, y, z *gpu.Buffer[float32]) error {
 var quernAddDoubles = gpu.NewKernel(gpu.KernelInfo{
 	Name: "addDoubles", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:35",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "y", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "z", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -300,10 +346,9 @@ var quernAddDoubles = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 37, Col: 17},
 		}},
 	},
-	Host: quernHostAddDoubles,
+	Host:  quernHostAddDoubles,
+	Plain: quernPlainAddDoubles,
 })
-
-var _ = addDoubles // compiled, not called
 
 // LaunchAddDoubles runs addDoubles on the grid g.
 //
@@ -322,10 +367,10 @@ func LaunchAddDoubles(s *gpu.Stream, g gpu.Grid, x, y, z *gpu.Buffer[float64]) e
 var quernInvertBytes = gpu.NewKernel(gpu.KernelInfo{
 	Name: "invertBytes", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:44",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -64, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 16, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -336,10 +381,9 @@ var quernInvertBytes = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 46, Col: 16},
 		}},
 	},
-	Host: quernHostInvertBytes,
+	Host:  quernHostInvertBytes,
+	Plain: quernPlainInvertBytes,
 })
-
-var _ = invertBytes // compiled, not called
 
 // LaunchInvertBytes runs invertBytes on the grid g.
 //
@@ -357,11 +401,11 @@ func LaunchInvertBytes(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[uint8]) error
 var quernMixWords = gpu.NewKernel(gpu.KernelInfo{
 	Name: "mixWords", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:53",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2},
-		{Name: "y", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "z", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -374,10 +418,9 @@ var quernMixWords = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 55, Col: 40},
 		}},
 	},
-	Host: quernHostMixWords,
+	Host:  quernHostMixWords,
+	Plain: quernPlainMixWords,
 })
-
-var _ = mixWords // compiled, not called
 
 // LaunchMixWords runs mixWords on the grid g.
 //
@@ -396,10 +439,10 @@ func LaunchMixWords(s *gpu.Stream, g gpu.Grid, x, y, z *gpu.Buffer[uint16]) erro
 var quernWidenBytes = gpu.NewKernel(gpu.KernelInfo{
 	Name: "widenBytes", Package: "quern.dev/bench/kernels", Pos: "elementwise.go:62",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -410,10 +453,9 @@ var quernWidenBytes = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "elementwise.go", Line: 64, Col: 18},
 		}},
 	},
-	Host: quernHostWidenBytes,
+	Host:  quernHostWidenBytes,
+	Plain: quernPlainWidenBytes,
 })
-
-var _ = widenBytes // compiled, not called
 
 // LaunchWidenBytes runs widenBytes on the grid g.
 //
@@ -434,11 +476,11 @@ var quernTileMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "m", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 2, 5, 4, 1, 3, 0, 16, 2, 1, 1, 2, 5, 5, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 1, 0, 1, 2, 5, 4, 0, 16, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 0, 16, 2, 1, 1, 2, 5, 5, 4, 0, 16, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 16, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 16, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 16, 2, 0, 5, 4, 0, 15, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 9, 2147483631, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 5, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -455,9 +497,8 @@ var quernTileMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 2048,
 	Host:   quernHostTileMatmul,
+	Plain:  quernPlainTileMatmul,
 })
-
-var _ = tileMatmul // compiled, not called
 
 // LaunchTileMatmul runs tileMatmul on the grid g.
 //
@@ -482,11 +523,11 @@ var quernTileMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "m", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "wide"},
@@ -494,9 +535,8 @@ var quernTileMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 2048,
 	Host:   quernHostTileMatmulUnchecked,
+	Plain:  quernPlainTileMatmulUnchecked,
 })
-
-var _ = tileMatmulUnchecked // compiled, not called
 
 // LaunchTileMatmulUnchecked runs tileMatmulUnchecked on the grid g.
 //
@@ -521,11 +561,11 @@ var quernRegisterMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "m", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483775, 0, -1, 1, 4, 0, 128, 2, 0, 5, 4, 1, 1, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 1, 4, 0, 128, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 0, 128, 2, 1, 1, 2, 5, 5, 4, 0, 16, 4, 1, 3, 0, 128, 2, 1, 1, 2, 5, 5, 4, 0, 15, 4, 7, 1, 2, 1, 3, 3, 0, 128, 2, 1, 1, 2, 5, 5, 4, 0, 2147483566, 4, 7, 5, 9, 0, 0, 1919, 1, 2, 5, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 3, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483632, 0, 1919, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483647, 0, -1, 1, 4, 0, 128, 2, 0, 5, 4, 0, 15, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 1, 4, 0, 128, 2, 0, 5, 4, 0, 14, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 2047, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 0, 128, 2, 0, 5, 0, 2047, 1, 1, 5, 3, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 3, 9, 2147483648, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 0, 8, 1, 1, 5, 4, 1, 5, 4, 9, 7, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 1, 1, 4, 9, 2147483648, 0, -1, 1, 1, 1, 5, 3, 0, 128, 2, 0, 5, 4, 0, 128, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 5, 3, 0, 128, 2, 1, 1, 1, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 1920, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 128, 2, 0, 5, 0, 2046, 1, 1, 5, 3, 1, 1, 1, 2, 5, 3, 9, 2147483648, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 1, 1, 4, 9, 2147483648}, Sites: []gpu.Site{
@@ -542,9 +582,8 @@ var quernRegisterMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 16640,
 	Host:   quernHostRegisterMatmul,
+	Plain:  quernPlainRegisterMatmul,
 })
-
-var _ = registerMatmul // compiled, not called
 
 // LaunchRegisterMatmul runs registerMatmul on the grid g.
 //
@@ -570,11 +609,11 @@ var quernRegisterMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "m", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 1920, 1, 2, 5, 0, 128, 2, 1, 1, 2, 5, 5, 3, 9, 2147483633, 0, 128, 2, 0, 5, 0, 2046, 1, 1, 5, 3, 1, 1, 1, 2, 5, 3, 9, 2147483648, 0, 128, 2, 0, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 1, 1, 4, 9, 2147483648}},
 		{Name: "wide"},
@@ -582,9 +621,8 @@ var quernRegisterMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 16640,
 	Host:   quernHostRegisterMatmulUnchecked,
+	Plain:  quernPlainRegisterMatmulUnchecked,
 })
-
-var _ = registerMatmulUnchecked // compiled, not called
 
 // LaunchRegisterMatmulUnchecked runs registerMatmulUnchecked on the grid g.
 //
@@ -607,10 +645,10 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 	Name: "saxpy", Package: "quern.dev/bench/kernels", Pos: "saxpy.go:8",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -621,10 +659,9 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "saxpy.go", Line: 21, Col: 15},
 		}},
 	},
-	Host: quernHostSaxpy,
+	Host:  quernHostSaxpy,
+	Plain: quernPlainSaxpy,
 })
-
-var _ = saxpy // compiled, not called
 
 // LaunchSaxpy runs saxpy on the grid g.
 //
@@ -644,19 +681,18 @@ var quernSaxpyUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "saxpyUnchecked", Package: "quern.dev/bench/kernels", Pos: "saxpy.go:15",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostSaxpyUnchecked,
+	Host:  quernHostSaxpyUnchecked,
+	Plain: quernPlainSaxpyUnchecked,
 })
-
-var _ = saxpyUnchecked // compiled, not called
 
 // LaunchSaxpyUnchecked runs saxpyUnchecked on the grid g.
 //
@@ -677,18 +713,17 @@ var quernEmpty = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647}},
 		{Name: "wide"},
 	},
-	Host: quernHostEmpty,
+	Host:  quernHostEmpty,
+	Plain: quernPlainEmpty,
 })
-
-var _ = empty // compiled, not called
 
 // LaunchEmpty runs empty on the grid g.
 //
@@ -703,6 +738,11 @@ func LaunchEmpty(s *gpu.Stream, g gpu.Grid, a float32, n int, x, y *gpu.Buffer[f
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	return l.End()
+}
+
+func quernPlainBlurRows(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Weights](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blurRows(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostBlurRows(r *host.Run) {
@@ -739,6 +779,7 @@ func quernHostBlurRows(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:783:1
 func quernRow1BlurRows(r *host.Run, kFirst, start, t2 int, tile *[272]float32, in []float32, row int) {
 	if kFirst >= 0 && 256 <= 272-kFirst && 272-kFirst >= 256 {
 		row2 := (*[256]float32)(tile[kFirst:])
@@ -765,6 +806,7 @@ func quernRow1BlurRows(r *host.Run, kFirst, start, t2 int, tile *[272]float32, i
 }
 
 //go:noinline
+//line quern_gen.go:810:1
 func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
 	if left >= 0 && w >= 0 && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
 		row3 := (*[272]float32)(tile[0:])
@@ -816,6 +858,12 @@ func quernRow2BlurRows(r *host.Run, left, w int, weights Weights, tile *[272]flo
 	}
 }
 
+//line quern_gen.go:862:1
+func quernPlainBlurRowsUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Weights](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blurRowsUnchecked(t, v0, v1, v2, v3, v4) })
+}
+
 func quernHostBlurRowsUnchecked(r *host.Run) {
 	weights := host.Value[Weights](r, 0)
 	w := host.Value[int](r, 1)
@@ -850,6 +898,7 @@ func quernHostBlurRowsUnchecked(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:902:1
 func quernRow1BlurRowsUnchecked(r *host.Run, kFirst, start, t2 int, tile *[272]float32, in []float32, row int) {
 	if kFirst >= 0 && 256 <= 272-kFirst && 272-kFirst >= 256 {
 		row2 := (*[256]float32)(tile[kFirst:])
@@ -876,6 +925,7 @@ func quernRow1BlurRowsUnchecked(r *host.Run, kFirst, start, t2 int, tile *[272]f
 }
 
 //go:noinline
+//line quern_gen.go:929:1
 func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile *[272]float32, out []float32, row int) {
 	if left >= 0 && w >= 0 && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
 		row3 := (*[272]float32)(tile[0:])
@@ -925,6 +975,12 @@ func quernRow2BlurRowsUnchecked(r *host.Run, left, w int, weights Weights, tile 
 			out[row+x] = sum
 		}
 	}
+}
+
+//line quern_gen.go:981:1
+func quernPlainBlurColumns(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Weights](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blurColumns(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostBlurColumns(r *host.Run) {
@@ -988,6 +1044,7 @@ func quernRow1BlurColumns(r *host.Run, base, w int, tile *[80][32]float32, k int
 }
 
 //go:noinline
+//line quern_gen.go:1048:1
 func quernRow2BlurColumns(r *host.Run, base, w int, weights Weights, tile *[80][32]float32, centre int, out []float32, start3, start4 int) {
 	if base >= 0 && w >= 0 && centre-8 >= 0 && 17 <= 80-(centre-8) && start4 >= 0 && 32 <= len(out)-start4 && w-base >= 32 {
 		row3 := (*[17][32]float32)(tile[centre-8:])
@@ -1036,6 +1093,12 @@ func quernRow2BlurColumns(r *host.Run, base, w int, weights Weights, tile *[80][
 			out[start3+x] = sum
 		}
 	}
+}
+
+//line quern_gen.go:1099:1
+func quernPlainBlurColumnsUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Weights](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blurColumnsUnchecked(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostBlurColumnsUnchecked(r *host.Run) {
@@ -1099,6 +1162,7 @@ func quernRow1BlurColumnsUnchecked(r *host.Run, base, w int, tile *[80][32]float
 }
 
 //go:noinline
+//line quern_gen.go:1166:1
 func quernRow2BlurColumnsUnchecked(r *host.Run, base, w int, weights Weights, tile *[80][32]float32, centre int, out []float32, start3, start4 int) {
 	if base >= 0 && w >= 0 && centre-8 >= 0 && 17 <= 80-(centre-8) && start4 >= 0 && 32 <= len(out)-start4 && w-base >= 32 {
 		row3 := (*[17][32]float32)(tile[centre-8:])
@@ -1149,6 +1213,12 @@ func quernRow2BlurColumnsUnchecked(r *host.Run, base, w int, weights Weights, ti
 	}
 }
 
+//line quern_gen.go:1217:1
+func quernPlainDuplicate(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_duplicate(t, v0, v1) })
+}
+
 func quernHostDuplicate(r *host.Run) {
 	x := host.Slice[float32](r, 0)
 	y := host.Slice[float32](r, 1)
@@ -1189,6 +1259,12 @@ func quernRow1Duplicate(r *host.Run, base int, y, x []float32, dimX int) {
 	}
 }
 
+//line quern_gen.go:1263:1
+func quernPlainScale(r *host.Run) {
+	v0, v1 := host.Value[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scale(t, v0, v1) })
+}
+
 func quernHostScale(r *host.Run) {
 	a := host.Value[float32](r, 0)
 	x := host.Slice[float32](r, 1)
@@ -1226,6 +1302,12 @@ func quernRow1Scale(r *host.Run, base int, x []float32, a float32, dimX int) {
 			x[i] *= a
 		}
 	}
+}
+
+//line quern_gen.go:1308:1
+func quernPlainAdd(r *host.Run) {
+	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_add(t, v0, v1, v2) })
 }
 
 func quernHostAdd(r *host.Run) {
@@ -1270,6 +1352,12 @@ func quernRow1Add(r *host.Run, base int, z, x, y []float32, dimX int) {
 	}
 }
 
+//line quern_gen.go:1356:1
+func quernPlainAddDoubles(r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_addDoubles(t, v0, v1, v2) })
+}
+
 func quernHostAddDoubles(r *host.Run) {
 	x := host.Slice[float64](r, 0)
 	y := host.Slice[float64](r, 1)
@@ -1299,17 +1387,32 @@ func quernRow1AddDoubles(r *host.Run, base int, z, x, y []float64, dimX int) {
 		for threadX := range count {
 //line elementwise.go:37
 			row[threadX] = row2[threadX] + row3[threadX]
+//line elementwise.go:38:10000
 		}
+//line elementwise.go:39:10000
 		return
+//line elementwise.go:40:10000
 	}
+//line elementwise.go:41:10000
 	for threadX := range dimX {
+//line elementwise.go:42:10000
 		r.ThreadIdx.X = threadX
+//line elementwise.go:43:10000
 		i := base + threadX
 //line elementwise.go:36
 		if i < len(z) {
 			z[i] = x[i] + y[i]
+//line elementwise.go:38:10000
 		}
+//line elementwise.go:39:10000
 	}
+//line elementwise.go:40:10000
+}
+
+//line quern_gen.go:1413:1
+func quernPlainInvertBytes(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_invertBytes(t, v0, v1) })
 }
 
 func quernHostInvertBytes(r *host.Run) {
@@ -1337,19 +1440,35 @@ func quernRow1InvertBytes(r *host.Run, base int, y, x []uint8, dimX int) {
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line elementwise.go:46
+//line elementwise.go:46:10000
 			row[threadX] = 255 - row2[threadX]
+//line elementwise.go:47:10000
 		}
+//line elementwise.go:48:10000
 		return
+//line elementwise.go:49:10000
 	}
+//line elementwise.go:50:10000
 	for threadX := range dimX {
+//line elementwise.go:51:10000
 		r.ThreadIdx.X = threadX
+//line elementwise.go:52:10000
 		i := base + threadX
-//line elementwise.go:45
+//line elementwise.go:45:10000
 		if i < len(y) {
+//line elementwise.go:46:10000
 			y[i] = 255 - x[i]
+//line elementwise.go:47:10000
 		}
+//line elementwise.go:48:10000
 	}
+//line elementwise.go:49:10000
+}
+
+//line quern_gen.go:1469:1
+func quernPlainMixWords(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint16](r, 0), host.Slice[uint16](r, 1), host.Slice[uint16](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_mixWords(t, v0, v1, v2) })
 }
 
 func quernHostMixWords(r *host.Run) {
@@ -1379,19 +1498,30 @@ func quernRow1MixWords(r *host.Run, base int, z, x, y []uint16, dimX int) {
 		row2 := x[base:][:count]
 		row3 := y[base:][:count]
 		for threadX := range count {
-//line elementwise.go:55
+//line elementwise.go:55:10000
 			row[threadX] = uint16((uint32(row2[threadX]) + uint32(row3[threadX]) + 1) / 2)
+//line elementwise.go:56:10000
 		}
+//line elementwise.go:57
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line elementwise.go:54
+//line elementwise.go:54:10000
 		if i < len(z) {
+//line elementwise.go:55:10000
 			z[i] = uint16((uint32(x[i]) + uint32(y[i]) + 1) / 2)
+//line elementwise.go:56:10000
 		}
+//line elementwise.go:57
 	}
+}
+
+//line quern_gen.go:1522:1
+func quernPlainWidenBytes(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_widenBytes(t, v0, v1) })
 }
 
 func quernHostWidenBytes(r *host.Run) {
@@ -1434,6 +1564,12 @@ func quernRow1WidenBytes(r *host.Run, base int, y []float32, x []uint8, dimX int
 	}
 }
 
+//line quern_gen.go:1568:1
+func quernPlainTileMatmul(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_tileMatmul(t, v0, v1, v2, v3, v4, v5) })
+}
+
 func quernHostTileMatmul(r *host.Run) {
 	m := host.Value[int](r, 0)
 	n := host.Value[int](r, 1)
@@ -1450,57 +1586,105 @@ func quernHostTileMatmul(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * 16
 		base2 := blockX * 16
-//line matmul.go:32
+//line matmul.go:32:20000
 		k0 = 0
+//line matmul.go:33:20000
 		for threadZ := range 1 {
+//line matmul.go:34:20000
 			for threadY := range 16 {
+//line matmul.go:35
 				first := (threadZ*16 + threadY) * 16
+//line matmul.go:36:20000
 				quernRow1TileMatmul(r, sums, first)
+//line matmul.go:37:20000
 			}
+//line matmul.go:38:20000
 		}
+//line matmul.go:39:20000
 		for ; k0 < k; k0 += 16 {
+//line matmul.go:40:20000
+			if r.Halted() {
+//line matmul.go:32:20000
+				r.Halt()
+//line matmul.go:33:20000
+			}
+//line matmul.go:34:20000
 			for threadZ := range 1 {
+//line matmul.go:35
 				for threadY := range 16 {
+//line matmul.go:36:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line matmul.go:37:20000
 					t1 := base + threadY
+//line matmul.go:38:20000
 					start := t1*k + k0
+//line matmul.go:39:20000
 					start2 := (k0 + threadY) * n
+//line matmul.go:40:20000
 					start3 := (k0+threadY)*n + base2
+//line matmul.go:41:20000
 					quernRow2TileMatmul(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, start3)
+//line matmul.go:42:20000
 				}
+//line matmul.go:43:20000
 			}
+//line matmul.go:44:20000
 			for threadZ := range 1 {
+//line matmul.go:45:20000
 				for threadY := range 16 {
+//line matmul.go:46:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line matmul.go:47:20000
 					first2 := (threadZ*16 + threadY) * 16
+//line matmul.go:48:20000
 					quernRow3TileMatmul(r, sums, first2, tileA, threadY, tileB)
+//line matmul.go:49:20000
 				}
+//line matmul.go:50:20000
 			}
+//line matmul.go:51:20000
 		}
+//line matmul.go:52:20000
 		for threadZ := range 1 {
+//line matmul.go:53:20000
 			for threadY := range 16 {
+//line matmul.go:54:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line matmul.go:55:20000
 				first3 := (threadZ*16 + threadY) * 16
+//line matmul.go:56:20000
 				t1 := base + threadY
+//line matmul.go:57:20000
 				start4 := t1 * n
+//line matmul.go:58:20000
 				start5 := t1*n + base2
+//line matmul.go:59:20000
 				quernRow4TileMatmul(r, sums, first3, t1, m, base2, n, c, start4, start5)
+//line matmul.go:60:20000
 			}
+//line matmul.go:61:20000
 		}
+//line matmul.go:62
 	}
+//line matmul.go:63:20000
 }
 
 //go:noinline
+//line quern_gen.go:1674:1
 func quernRow1TileMatmul(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
-//line matmul.go:31
+//line matmul.go:31:20000
 		var sum float32
+//line matmul.go:32:20000
 		sumRow[threadX] = sum
+//line matmul.go:33:20000
 	}
+//line matmul.go:34:20000
 }
 
 //go:noinline
+//line quern_gen.go:1688:1
 func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, start3 int) {
 	if start >= 0 && 16 <= len(a)-start && start3 >= 0 && 16 <= len(b)-start3 && threadY >= 0 && 1 <= 16-threadY {
 		row := (*[16]float32)(a[start:])
@@ -1509,102 +1693,148 @@ func quernRow2TileMatmul(r *host.Run, t1, m, k0, k int, a []float32, start, thre
 		row4 := (*[1][16]float32)(tileB[threadY:])
 		for threadX := range 16 {
 			t2 := base2 + threadX
-//line matmul.go:33
+//line matmul.go:33:20000
 			var va float32
+//line matmul.go:34:20000
 			var vb float32
-//line matmul.go:34
+//line matmul.go:34:20000
 			if t1 < m && k0+threadX < k {
+//line matmul.go:35
 				va = row[threadX]
+//line matmul.go:36:20000
 			}
+//line matmul.go:37:20000
 			if k0+threadY < k && t2 < n {
+//line matmul.go:38:20000
 				vb = row2[threadX]
+//line matmul.go:39:20000
 			}
+//line matmul.go:40:20000
 			row3[0][threadX] = va
+//line matmul.go:41:20000
 			row4[0][threadX] = vb
+//line matmul.go:42:20000
 		}
+//line matmul.go:43:20000
 		return
+//line matmul.go:44:20000
 	}
+//line matmul.go:45:20000
 	for threadX := range 16 {
+//line matmul.go:46:20000
 		r.ThreadIdx.X = threadX
+//line matmul.go:47:20000
 		t2 := base2 + threadX
-//line matmul.go:33
+//line matmul.go:33:20000
 		var va float32
+//line matmul.go:34:20000
 		var vb float32
-//line matmul.go:34
+//line matmul.go:34:20000
 		if t1 < m && k0+threadX < k {
+//line matmul.go:35
 			va = a[start+threadX]
+//line matmul.go:36:20000
 		}
+//line matmul.go:37:20000
 		if k0+threadY < k && t2 < n {
+//line matmul.go:38:20000
 			vb = b[start2+t2]
+//line matmul.go:39:20000
 		}
+//line matmul.go:40:20000
 		tileA[threadY][threadX] = va
+//line matmul.go:41:20000
 		tileB[threadY][threadX] = vb
+//line matmul.go:42:20000
 	}
+//line matmul.go:43:20000
 }
 
 //go:noinline
+//line quern_gen.go:1755:1
 func quernRow3TileMatmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
 	sumRow := sums[first2:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][0] * tileB[0][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][1] * tileB[1][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][2] * tileB[2][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][3] * tileB[3][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][4] * tileB[4][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][5] * tileB[5][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][6] * tileB[6][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][7] * tileB[7][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][8] * tileB[8][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][9] * tileB[9][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][10] * tileB[10][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][11] * tileB[11][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][12] * tileB[12][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][13] * tileB[13][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][14] * tileB[14][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][15] * tileB[15][threadX]
+//line matmul.go:45:20000
 		sumRow[threadX] = sum
+//line matmul.go:46:20000
 	}
+//line matmul.go:47:20000
 }
 
 //go:noinline
+//line quern_gen.go:1801:1
 func quernRow4TileMatmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start4, start5 int) {
 	sumRow := sums[first3:][:16]
 	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && 16 <= len(c)-start5 && n-base2 >= 16 {
 		row5 := (*[16]float32)(c[start5:])
 		for threadX := range 16 {
 			sum := sumRow[threadX]
-//line matmul.go:49
+//line matmul.go:49:20000
 			row5[threadX] = sum
+//line matmul.go:50:20000
 		}
+//line matmul.go:51:20000
 		return
+//line matmul.go:52:20000
 	}
+//line matmul.go:53:20000
 	for threadX := range 16 {
+//line matmul.go:54:20000
 		r.ThreadIdx.X = threadX
+//line matmul.go:55:20000
 		sum := sumRow[threadX]
+//line matmul.go:56:20000
 		t2 := base2 + threadX
-//line matmul.go:48
+//line matmul.go:48:20000
 		if t1 < m && t2 < n {
+//line matmul.go:49:20000
 			c[start4+t2] = sum
+//line matmul.go:50:20000
 		}
+//line matmul.go:51:20000
 	}
+//line matmul.go:52:20000
+}
+
+//line quern_gen.go:1835:1
+func quernPlainTileMatmulUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_tileMatmulUnchecked(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostTileMatmulUnchecked(r *host.Run) {
@@ -1623,57 +1853,105 @@ func quernHostTileMatmulUnchecked(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		base := blockY * 16
 		base2 := blockX * 16
-//line matmul.go:32
+//line matmul.go:32:20000
 		k0 = 0
+//line matmul.go:33:20000
 		for threadZ := range 1 {
+//line matmul.go:34:20000
 			for threadY := range 16 {
+//line matmul.go:35
 				first := (threadZ*16 + threadY) * 16
+//line matmul.go:36:20000
 				quernRow1TileMatmulUnchecked(r, sums, first)
+//line matmul.go:37:20000
 			}
+//line matmul.go:38:20000
 		}
+//line matmul.go:39:20000
 		for ; k0 < k; k0 += 16 {
+//line matmul.go:40:20000
+			if r.Halted() {
+//line matmul.go:32:20000
+				r.Halt()
+//line matmul.go:33:20000
+			}
+//line matmul.go:34:20000
 			for threadZ := range 1 {
+//line matmul.go:35
 				for threadY := range 16 {
+//line matmul.go:36:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line matmul.go:37:20000
 					t1 := base + threadY
+//line matmul.go:38:20000
 					start := t1*k + k0
+//line matmul.go:39:20000
 					start2 := (k0 + threadY) * n
+//line matmul.go:40:20000
 					start3 := (k0+threadY)*n + base2
+//line matmul.go:41:20000
 					quernRow2TileMatmulUnchecked(r, t1, m, k0, k, a, start, threadY, base2, n, b, start2, tileA, tileB, start3)
+//line matmul.go:42:20000
 				}
+//line matmul.go:43:20000
 			}
+//line matmul.go:44:20000
 			for threadZ := range 1 {
+//line matmul.go:45:20000
 				for threadY := range 16 {
+//line matmul.go:46:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line matmul.go:47:20000
 					first2 := (threadZ*16 + threadY) * 16
+//line matmul.go:48:20000
 					quernRow3TileMatmulUnchecked(r, sums, first2, tileA, threadY, tileB)
+//line matmul.go:49:20000
 				}
+//line matmul.go:50:20000
 			}
+//line matmul.go:51:20000
 		}
+//line matmul.go:52:20000
 		for threadZ := range 1 {
+//line matmul.go:53:20000
 			for threadY := range 16 {
+//line matmul.go:54:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line matmul.go:55:20000
 				first3 := (threadZ*16 + threadY) * 16
+//line matmul.go:56:20000
 				t1 := base + threadY
+//line matmul.go:57:20000
 				start4 := t1 * n
+//line matmul.go:58:20000
 				start5 := t1*n + base2
+//line matmul.go:59:20000
 				quernRow4TileMatmulUnchecked(r, sums, first3, t1, m, base2, n, c, start4, start5)
+//line matmul.go:60:20000
 			}
+//line matmul.go:61:20000
 		}
+//line matmul.go:62
 	}
+//line matmul.go:63:20000
 }
 
 //go:noinline
+//line quern_gen.go:1941:1
 func quernRow1TileMatmulUnchecked(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
-//line matmul.go:31
+//line matmul.go:31:20000
 		var sum float32
+//line matmul.go:32:20000
 		sumRow[threadX] = sum
+//line matmul.go:33:20000
 	}
+//line matmul.go:34:20000
 }
 
 //go:noinline
+//line quern_gen.go:1955:1
 func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32, start3 int) {
 	if start >= 0 && 16 <= len(a)-start && start3 >= 0 && 16 <= len(b)-start3 && threadY >= 0 && 1 <= 16-threadY {
 		row := (*[16]float32)(a[start:])
@@ -1682,102 +1960,148 @@ func quernRow2TileMatmulUnchecked(r *host.Run, t1, m, k0, k int, a []float32, st
 		row4 := (*[1][16]float32)(tileB[threadY:])
 		for threadX := range 16 {
 			t2 := base2 + threadX
-//line matmul.go:33
+//line matmul.go:33:20000
 			var va float32
+//line matmul.go:34:20000
 			var vb float32
-//line matmul.go:34
+//line matmul.go:34:20000
 			if t1 < m && k0+threadX < k {
+//line matmul.go:35
 				va = row[threadX]
+//line matmul.go:36:20000
 			}
+//line matmul.go:37:20000
 			if k0+threadY < k && t2 < n {
+//line matmul.go:38:20000
 				vb = row2[threadX]
+//line matmul.go:39:20000
 			}
+//line matmul.go:40:20000
 			row3[0][threadX] = va
+//line matmul.go:41:20000
 			row4[0][threadX] = vb
+//line matmul.go:42:20000
 		}
+//line matmul.go:43:20000
 		return
+//line matmul.go:44:20000
 	}
+//line matmul.go:45:20000
 	for threadX := range 16 {
+//line matmul.go:46:20000
 		r.ThreadIdx.X = threadX
+//line matmul.go:47:20000
 		t2 := base2 + threadX
-//line matmul.go:33
+//line matmul.go:33:20000
 		var va float32
+//line matmul.go:34:20000
 		var vb float32
-//line matmul.go:34
+//line matmul.go:34:20000
 		if t1 < m && k0+threadX < k {
+//line matmul.go:35
 			va = a[start+threadX]
+//line matmul.go:36:20000
 		}
+//line matmul.go:37:20000
 		if k0+threadY < k && t2 < n {
+//line matmul.go:38:20000
 			vb = b[start2+t2]
+//line matmul.go:39:20000
 		}
+//line matmul.go:40:20000
 		tileA[threadY][threadX] = va
+//line matmul.go:41:20000
 		tileB[threadY][threadX] = vb
+//line matmul.go:42:20000
 	}
+//line matmul.go:43:20000
 }
 
 //go:noinline
+//line quern_gen.go:2022:1
 func quernRow3TileMatmulUnchecked(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
 	sumRow := sums[first2:][:16]
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][0] * tileB[0][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][1] * tileB[1][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][2] * tileB[2][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][3] * tileB[3][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][4] * tileB[4][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][5] * tileB[5][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][6] * tileB[6][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][7] * tileB[7][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][8] * tileB[8][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][9] * tileB[9][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][10] * tileB[10][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][11] * tileB[11][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][12] * tileB[12][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][13] * tileB[13][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][14] * tileB[14][threadX]
-//line matmul.go:44
+//line matmul.go:44:20000
 		sum += tileA[threadY][15] * tileB[15][threadX]
+//line matmul.go:45:20000
 		sumRow[threadX] = sum
+//line matmul.go:46:20000
 	}
+//line matmul.go:47:20000
 }
 
 //go:noinline
+//line quern_gen.go:2068:1
 func quernRow4TileMatmulUnchecked(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start4, start5 int) {
 	sumRow := sums[first3:][:16]
 	if t1 < m && base2 >= 0 && n >= 0 && start5 >= 0 && 16 <= len(c)-start5 && n-base2 >= 16 {
 		row5 := (*[16]float32)(c[start5:])
 		for threadX := range 16 {
 			sum := sumRow[threadX]
-//line matmul.go:49
+//line matmul.go:49:20000
 			row5[threadX] = sum
+//line matmul.go:50:20000
 		}
+//line matmul.go:51:20000
 		return
+//line matmul.go:52:20000
 	}
+//line matmul.go:53:20000
 	for threadX := range 16 {
+//line matmul.go:54:20000
 		r.ThreadIdx.X = threadX
+//line matmul.go:55:20000
 		sum := sumRow[threadX]
+//line matmul.go:56:20000
 		t2 := base2 + threadX
-//line matmul.go:48
+//line matmul.go:48:20000
 		if t1 < m && t2 < n {
+//line matmul.go:49:20000
 			c[start4+t2] = sum
+//line matmul.go:50:20000
 		}
+//line matmul.go:51:20000
 	}
+//line matmul.go:52:20000
+}
+
+//line quern_gen.go:2102:1
+func quernPlainRegisterMatmul(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_registerMatmul(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostRegisterMatmul(r *host.Run) {
@@ -1795,8 +2119,9 @@ func quernHostRegisterMatmul(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		t1 := blockY * 128
 		t2 := blockX * 128
-//line matmul.go:93
+//line matmul.go:93:20000
 		k0 = 0
+//line matmul.go:94
 		for threadZ := range 1 {
 			for threadY := range 16 {
 				first := (threadZ*16 + threadY) * 16
@@ -1804,6 +2129,11 @@ func quernHostRegisterMatmul(r *host.Run) {
 			}
 		}
 		for ; k0 < k; k0 += 16 {
+			if r.Halted() {
+//line matmul.go:93:20000
+				r.Halt()
+//line matmul.go:94
+			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1841,16 +2171,20 @@ func quernHostRegisterMatmul(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2175:1
 func quernRow1RegisterMatmul(r *host.Run, sumss [][8][8]float32, first int) {
 	sumsRow := sumss[first:][:16]
 	for threadX := range 16 {
 		sums := &sumsRow[threadX]
-//line matmul.go:92
+//line matmul.go:92:20000
 		*sums = [8][8]float32{}
+//line matmul.go:93:20000
 	}
+//line matmul.go:94
 }
 
 //go:noinline
+//line quern_gen.go:2188:1
 func quernRow2RegisterMatmul(r *host.Run, tileA *[16][132]float32, start int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -1890,6 +2224,7 @@ func quernRow2RegisterMatmul(r *host.Run, tileA *[16][132]float32, start int, a 
 }
 
 //go:noinline
+//line quern_gen.go:2228:1
 func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
 	sumsRow := sumss[first2:][:16]
 	for threadX := range 16 {
@@ -1954,6 +2289,7 @@ func quernRow3RegisterMatmul(r *host.Run, sumss [][8][8]float32, first2 int, til
 }
 
 //go:noinline
+//line quern_gen.go:2293:1
 func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start10, i2 int) {
 	sumsRow := sumss[first3:][:16]
 	for threadX := range 16 {
@@ -1978,6 +2314,12 @@ func quernRow4RegisterMatmul(r *host.Run, sumss [][8][8]float32, first3 int, c [
 	}
 }
 
+//line quern_gen.go:2318:1
+func quernPlainRegisterMatmulUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_registerMatmulUnchecked(t, v0, v1, v2, v3, v4, v5) })
+}
+
 func quernHostRegisterMatmulUnchecked(r *host.Run) {
 	n := host.Value[int](r, 1)
 	k := host.Value[int](r, 2)
@@ -1993,8 +2335,9 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 		blockY := r.BlockIdx.Y
 		t1 := blockY * 128
 		t2 := blockX * 128
-//line matmul.go:93
+//line matmul.go:93:20000
 		k0 = 0
+//line matmul.go:94
 		for threadZ := range 1 {
 			for threadY := range 16 {
 				first := (threadZ*16 + threadY) * 16
@@ -2002,6 +2345,11 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 			}
 		}
 		for ; k0 < k; k0 += 16 {
+			if r.Halted() {
+//line matmul.go:93:20000
+				r.Halt()
+//line matmul.go:94
+			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2039,16 +2387,20 @@ func quernHostRegisterMatmulUnchecked(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2391:1
 func quernRow1RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first int) {
 	sumsRow := sumss[first:][:16]
 	for threadX := range 16 {
 		sums := &sumsRow[threadX]
-//line matmul.go:92
+//line matmul.go:92:20000
 		*sums = [8][8]float32{}
+//line matmul.go:93:20000
 	}
+//line matmul.go:94
 }
 
 //go:noinline
+//line quern_gen.go:2404:1
 func quernRow2RegisterMatmulUnchecked(r *host.Run, tileA *[16][132]float32, start int, a []float32, t1, k, k0 int, tileB *[16][128]float32, b []float32, n, t2 int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -2088,6 +2440,7 @@ func quernRow2RegisterMatmulUnchecked(r *host.Run, tileA *[16][132]float32, star
 }
 
 //go:noinline
+//line quern_gen.go:2444:1
 func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2 int, tileA *[16][132]float32, start2 int, tileB *[16][128]float32, start3, start4, start5, start6, start7, start8, start9 int) {
 	sumsRow := sumss[first2:][:16]
 	for threadX := range 16 {
@@ -2152,6 +2505,7 @@ func quernRow3RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first2
 }
 
 //go:noinline
+//line quern_gen.go:2509:1
 func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3 int, c []float32, start10, i2 int) {
 	sumsRow := sumss[first3:][:16]
 	for threadX := range 16 {
@@ -2174,6 +2528,12 @@ func quernRow4RegisterMatmulUnchecked(r *host.Run, sumss [][8][8]float32, first3
 //line matmul.go:116
 		c[start10+threadX*8+7] = sums[i2][7]
 	}
+}
+
+//line quern_gen.go:2534:1
+func quernPlainSaxpy(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_saxpy(t, v0, v1, v2) })
 }
 
 func quernHostSaxpy(r *host.Run) {
@@ -2202,19 +2562,35 @@ func quernRow1Saxpy(r *host.Run, base int, y []float32, a float32, x []float32, 
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line saxpy.go:21
+//line saxpy.go:21:30000
 			row[threadX] += a * row2[threadX]
+//line saxpy.go:22:30000
 		}
+//line saxpy.go:23:30000
 		return
+//line saxpy.go:24:30000
 	}
+//line saxpy.go:25:30000
 	for threadX := range dimX {
+//line saxpy.go:26
 		r.ThreadIdx.X = threadX
+//line saxpy.go:27:30000
 		i := base + threadX
-//line saxpy.go:20
+//line saxpy.go:20:30000
 		if i < len(y) {
+//line saxpy.go:21:30000
 			y[i] += a * x[i]
+//line saxpy.go:22:30000
 		}
+//line saxpy.go:23:30000
 	}
+//line saxpy.go:24:30000
+}
+
+//line quern_gen.go:2591:1
+func quernPlainSaxpyUnchecked(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_saxpyUnchecked(t, v0, v1, v2) })
 }
 
 func quernHostSaxpyUnchecked(r *host.Run) {
@@ -2243,19 +2619,35 @@ func quernRow1SaxpyUnchecked(r *host.Run, base int, y []float32, a float32, x []
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line saxpy.go:21
+//line saxpy.go:21:30000
 			row[threadX] += a * row2[threadX]
+//line saxpy.go:22:30000
 		}
+//line saxpy.go:23:30000
 		return
+//line saxpy.go:24:30000
 	}
+//line saxpy.go:25:30000
 	for threadX := range dimX {
+//line saxpy.go:26
 		r.ThreadIdx.X = threadX
+//line saxpy.go:27:30000
 		i := base + threadX
-//line saxpy.go:20
+//line saxpy.go:20:30000
 		if i < len(y) {
+//line saxpy.go:21:30000
 			y[i] += a * x[i]
+//line saxpy.go:22:30000
 		}
+//line saxpy.go:23:30000
 	}
+//line saxpy.go:24:30000
+}
+
+//line quern_gen.go:2648:1
+func quernPlainEmpty(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[float32](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_empty(t, v0, v1, v2, v3) })
 }
 
 func quernHostEmpty(r *host.Run) {

@@ -16,7 +16,7 @@ import (
 
 const (
 	submitBatch = 100 // launches between two waits: the driver queues about a thousand
-	submitTurns = 101
+	submitTurns = 201
 
 	// submitGoal is what a launch may cost in calls of the driver.
 	submitGoal = 1.15
@@ -67,21 +67,20 @@ func (r *runner) measureSubmissions(w io.Writer, calls *recorder, wanted func(st
 			continue
 		}
 		c := entry.New(suite.Small)
-		var micros [2][2]float64
+		var m [2]submission
 		for i, k := range []*gpu.Kernel{c.Kernel.Checked, c.Kernel.Unchecked} {
 			err := r.with(c, func(b *suite.Bound) (err error) {
-				micros[i], err = r.submission(b, k, calls)
+				m[i], err = r.submission(b, k, calls)
 				return err
 			})
 			if err != nil {
 				return fmt.Errorf("%s: %w", entry.Name, err)
 			}
-			if ratio := micros[i][1] / micros[i][0]; ratio > worst {
-				worst, worstName = ratio, entry.Name
+			if m[i].ratio > worst {
+				worst, worstName = m[i].ratio, entry.Name
 			}
 		}
-		m := &micros
-		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.3f\t%.2f\t%.2f\t%.3f\t\n", entry.Name, len(c.Args), m[0][0], m[0][1], m[0][1]/m[0][0], m[1][0], m[1][1], m[1][1]/m[1][0])
+		fmt.Fprintf(t, "%s\t%d\t%.2f\t%.2f\t%.3f\t%.2f\t%.2f\t%.3f\t\n", entry.Name, len(c.Args), m[0].call, m[0].quern, m[0].ratio, m[1].call, m[1].quern, m[1].ratio)
 	}
 	if err := t.Flush(); err != nil {
 		return err
@@ -90,33 +89,44 @@ func (r *runner) measureSubmissions(w io.Writer, calls *recorder, wanted func(st
 	return err
 }
 
-// submission returns the microseconds of the driver's call and of a launch of k.
-func (r *runner) submission(b *suite.Bound, k *gpu.Kernel, calls *recorder) (micros [2]float64, err error) {
+// submission is the host's time for a launch, medians of turns. A turn measures the
+// two one after the other, since the machine's speed changes.
+type submission struct {
+	call, quern float64 // µs
+	ratio       float64
+}
+
+func (r *runner) submission(b *suite.Bound, k *gpu.Kernel, calls *recorder) (m submission, err error) {
 	if err := errors.Join(b.Reset(), b.Launch(k)); err != nil {
-		return micros, err
+		return m, err
 	}
 	// The recorded call points into memory that Quern keeps for the next launch,
 	// until the garbage collector takes it.
 	defer debug.SetGCPercent(debug.SetGCPercent(-1))
 	launches := []func() error{calls.again, func() error { return b.Launch(k) }}
 	var samples [2][]float64
+	var ratios []float64
 	for range submitTurns {
 		for i, launch := range launches {
 			begin := time.Now()
 			for range submitBatch {
 				if err := launch(); err != nil {
-					return micros, err
+					return m, err
 				}
 			}
 			samples[i] = append(samples[i], time.Since(begin).Seconds()/submitBatch*1e6)
 			if err := r.stream.Synchronize(r.ctx); err != nil {
-				return micros, err
+				return m, err
 			}
 		}
+		n := len(ratios)
+		ratios = append(ratios, samples[1][n]/samples[0][n])
 	}
-	for i, s := range samples {
-		slices.Sort(s)
-		micros[i] = s[len(s)/2]
-	}
-	return micros, nil
+	return submission{median(samples[0]), median(samples[1]), median(ratios)}, nil
+}
+
+// median sorts a list of an odd length.
+func median(list []float64) float64 {
+	slices.Sort(list)
+	return list[len(list)/2]
 }

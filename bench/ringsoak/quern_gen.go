@@ -15,23 +15,90 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/bench/ringsoak",
+	Text:    quern_gen_ptx,
+	Sum:     "2a559bfb2d00ea935cb9336b44409c75a22d2d66d821d0807f0056a9351c342a",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__invert func(t kernel.Thread, x []uint32)
+	quern_gen_is_stale__run_go_generate__tally  func(t kernel.Thread, b *book, in *message, out *answer) kernel.Action
+	quern_gen_is_stale__run_go_generate__book   struct {
+		ledger
+		Last [64]uint64
+	}
+	quern_gen_is_stale__run_go_generate__ledger struct {
+		Count uint64
+		Sum   uint64
+	}
+	quern_gen_is_stale__run_go_generate__message struct {
+		Kind   uint8
+		Way    uint8
+		Feeder uint16
+		Spare  uint32
+		Serial uint64
+		Value  uint64
+		Body   [10]uint32
+	}
+	quern_gen_is_stale__run_go_generate__answer struct {
+		Value uint64
+		ledger
+	}
+	quern_gen_is_stale__run_go_generate__actor_Shape struct {
+		Epoch      uint32
+		First      uint32
+		Slots      uint32
+		SideSlots  uint32
+		In         uint32
+		InStep     uint32
+		Out        uint32
+		OutStep    uint32
+		Reciprocal uint32
+		Batch      uint32
+		Stride     uint32
+		OutAt      uint32
+		RawAt      uint32
+		Messages   uint32
+		Leaves     uint32
+		Alone      uint32
+		Wakes      uint32
+		Nap        uint32
+		Idle       int64
+		Life       int64
+		Spin       int64
+		Clock      int64
+	}
+)
+
+var (
+	quern_invert quern_gen_is_stale__run_go_generate__invert = invert
+	_            quern_gen_is_stale__run_go_generate__tally  = tally
+	_                                                        = (*quern_gen_is_stale__run_go_generate__book)((*book)(nil))
+	_                                                        = (*quern_gen_is_stale__run_go_generate__ledger)((*ledger)(nil))
+	_                                                        = (*quern_gen_is_stale__run_go_generate__message)((*message)(nil))
+	_                                                        = (*quern_gen_is_stale__run_go_generate__answer)((*answer)(nil))
+	_                                                        = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
+)
 
 var quernInvert = gpu.NewKernel(gpu.KernelInfo{
 	Name: "invert", Package: "quern.dev/bench/ringsoak", Pos: "beside.go:18",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostInvert,
+	Host:  quernHostInvert,
+	Plain: quernPlainInvert,
 })
-
-var _ = invert // compiled, not called
 
 // LaunchInvert runs invert on the grid g.
 //
@@ -46,50 +113,50 @@ func LaunchInvert(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint32]) error {
 }
 
 var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "tallyActor", Package: "quern.dev/bench/ringsoak", Pos: "quern_gen.go:10",
+	Name: "tallyActor", Package: "quern.dev/bench/ringsoak", Pos: "tally.go:58",
+	Handler: "tally",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "book", Size: 528},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "main.book", Size: 528, Layout: "struct{ledger struct{Count uint64; Sum uint64}; Last [64]uint64}"},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "tally.go", Line: 61, Col: 4, Text: "the message is damaged"},
 			{Kind: gpu.PanicSite, File: "tally.go", Line: 65, Col: 3, Text: "asked to"},
 			{Kind: gpu.IndexSite, File: "tally.go", Line: 70, Col: 65},
 			{Kind: gpu.IndexSite, File: "tally.go", Line: 75, Col: 4},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 31, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostTallyActor,
+	Plain:  quernPlainTallyActor,
 })
-
-var _ = tallyActor // compiled, not called
 
 func tallyActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []book, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *book, in *message, out *answer) kernel.Action {
@@ -107,30 +174,10 @@ func SpawnTally(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 	return ring.Spawn[book, message, answer](ctx, rt, quernTallyProgram, o)
 }
 
-// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
-var (
-	_ = (*book)((*struct {
-		ledger
-		Last [64]uint64
-	})(nil))
-	_ = (*ledger)((*struct {
-		Count uint64
-		Sum   uint64
-	})(nil))
-	_ = (*message)((*struct {
-		Kind   uint8
-		Way    uint8
-		Feeder uint16
-		Spare  uint32
-		Serial uint64
-		Value  uint64
-		Body   [10]uint32
-	})(nil))
-	_ = (*answer)((*struct {
-		Value uint64
-		ledger
-	})(nil))
-)
+func quernPlainInvert(r *host2.Run) {
+	v0 := host2.Slice[uint32](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_invert(t_, v0) })
+}
 
 func quernHostInvert(r *host2.Run) {
 	x := host2.Slice[uint32](r, 0)
@@ -168,6 +215,12 @@ func quernRow1Invert(r *host2.Run, base int, x []uint32, dimX int) {
 			x[i] = ^x[i]
 		}
 	}
+}
+
+//line quern_gen.go:221:1
+func quernPlainTallyActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[book](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { tallyActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostTallyActor(r *host2.Run) {
@@ -236,36 +289,40 @@ func quernHostTallyActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23:10000
 		command = control[t3:t4]
+//line quern.dev/ring/actor/alone.go:24:10000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24:10000
 		cursor = cursors[t5:t6]
+//line quern.dev/ring/actor/alone.go:25:10000
 		r.ThreadIdx = kernel.Dim3{}
+//line quern.dev/ring/actor/alone.go:26:10000
 		in = inbox[t7:t8]
+//line quern.dev/ring/actor/alone.go:27
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
@@ -275,15 +332,19 @@ func quernHostTallyActor(r *host2.Run) {
 				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -291,7 +352,7 @@ func quernHostTallyActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -300,7 +361,7 @@ func quernHostTallyActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				state = &states[t1]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -309,7 +370,7 @@ func quernHostTallyActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -318,25 +379,36 @@ func quernHostTallyActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:12
+//line tally.go:58:20000
 				t111 = state
+//line tally.go:59:20000
 				t210 = in2
+//line tally.go:60:20000
 				t37 = out2
+//line tally.go:61:20000
 				for threadZ := range 1 {
+//line tally.go:62:20000
 					for threadY := range 1 {
+//line tally.go:63:20000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tally.go:64:20000
 						quernRow5TallyActor(r, t210, t111, t37, sh)
+//line tally.go:65:20000
 					}
+//line tally.go:66
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
+//line quern.dev/ring/actor/alone.go:66:10000
 				leaving = 2
+//line quern.dev/ring/actor/alone.go:67:10000
 				break
+//line quern.dev/ring/actor/alone.go:68
 			}
 			handled++
 			forwards = routes != 0 && (result == 1 || result == 3)
@@ -349,7 +421,7 @@ func quernHostTallyActor(r *host2.Run) {
 					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -365,6 +437,7 @@ func quernHostTallyActor(r *host2.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:441:1
 func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
@@ -373,57 +446,57 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
+//line quern.dev/ring/actor/alone.go:33
 		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -434,200 +507,258 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:30000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:30000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:30000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:30000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:30000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:30000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:30000
 							}
+//line quern.dev/ring/actor/send.go:36:30000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:30000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:30000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:30000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:30000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:30000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:30000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:30000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:30000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:30000
 							}
+//line quern.dev/ring/actor/send.go:41:30000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:30000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:30000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:30000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:30000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:30000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:30000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:30000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:30000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:30000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:30000
+								}
+//line quern.dev/ring/actor/send.go:59:30000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:30000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:30000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:30000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:30000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:30000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:30000
 										}
+//line quern.dev/ring/actor/send.go:92:30000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:30000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:30000
 										} else {
+//line quern.dev/ring/actor/send.go:95:30000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:30000
 										}
+//line quern.dev/ring/actor/send.go:97:30000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:30000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:30000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:30000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:30000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:30000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:30000
 										break block2
+//line quern.dev/ring/actor/send.go:65:30000
 									}
+//line quern.dev/ring/actor/send.go:66:30000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:30000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:30000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:30000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:30000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:30000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:30000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:30000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:30000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:30000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:30000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:30000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:30000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:30000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:30000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:30000
 									break block2
+//line quern.dev/ring/actor/send.go:75:30000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:30000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:30000
 							}
+//line quern.dev/ring/actor/send.go:75:30000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:30000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:30000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
+//line quern.dev/ring/actor/send.go:113
 							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:118
 								kernel.Fence()
 								b4 := t85.To.Words
 								loaded9 := host2.Load64(r, &b4[9])
 								if loaded9 != 0 {
-//line send.go:121
+//line quern.dev/ring/actor/send.go:121
 									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
 									kernel.StoreRelaxed(&t85.Host[0], 1)
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
 				t29 := command
@@ -638,69 +769,93 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block3:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:10000
 					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:104:10000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:10000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:10000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
 							t45 := hint
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109
 							sh.Hint[0] = t45
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
+//line quern.dev/ring/actor/alone.go:113:10000
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114
 								if level == 4 {
 									continue
 								}
 								next := t30[level]
+//line quern.dev/ring/actor/alone.go:118:10000
 								t66 := level
+//line quern.dev/ring/actor/alone.go:119:10000
 								var result05 uint32
+//line quern.dev/ring/actor/alone.go:120:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:121:10000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t66 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118:10000
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:119:10000
 								loaded11 := host2.Load64(r, &t322[at])
+//line quern.dev/ring/actor/alone.go:120:10000
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120:10000
 									t96 := level
+//line quern.dev/ring/actor/alone.go:121:10000
 									source = t96
+//line quern.dev/ring/actor/alone.go:122:10000
 									sides = 1
+//line quern.dev/ring/actor/alone.go:123:10000
 								}
+//line quern.dev/ring/actor/alone.go:124:10000
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123:10000
 							sh.Higher[0] = sides
+//line quern.dev/ring/actor/alone.go:124:10000
 						}
+//line quern.dev/ring/actor/alone.go:125:10000
 						if source == 9 || source < 4 {
+//line quern.dev/ring/actor/alone.go:126:10000
 							next2 := t30[4]
+//line quern.dev/ring/actor/alone.go:127
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
@@ -712,58 +867,68 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143
 							t122 := t322
 							ring2 := t122
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144
 							if source == 8 {
 								sh.Ticket = uint32(t31[8])
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
 								ring2 = t132
 								at2 = t142
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148
 								sh.Ticket = t30[source]
 								t162 := source
 								var result06 uint32
 								switch {
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149
 								t192 := source
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
 							}
 							t212 := at2
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151
 							slot2 := ring2[t212:t222]
 							cell := words[:t232]
 							for w4 := 0; w4 < len(slot2); w4++ {
 								loaded14 := host2.Load64(r, &slot2[w4])
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155
 								if uint32(v>>32) != sh.Ticket+1 {
 									break block3
 								}
@@ -774,13 +939,13 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								reply[w5] = 0
 							}
 							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164
 							sh.Late = 0
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164
 							sh.Missing[0] = t292
 							deadline := cell[1]
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166
 								sh.Late = 1
 							}
 							t30[8] = source
@@ -795,82 +960,111 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 }
 
 //go:noinline
+//line quern_gen.go:964:1
 func quernRow2TallyActor(r *host2.Run, states []book, t1 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
 	}
 }
 
 //go:noinline
+//line quern_gen.go:974:1
 func quernRow3TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:984:1
 func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
+//line quern_gen.go:994:1
 func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line tally.go:59
+//line tally.go:59:20000
 		for i2 := threadX; i2 < 10; i2 += 32 {
+//line tally.go:60:20000
 			t113 := t210.Value
-//line tally.go:60
+//line tally.go:60:20000
 			result08 := body(t113)
-//line tally.go:60
+//line tally.go:60:20000
 			if t210.Body[i2] != result08+uint32(i2) {
+//line tally.go:61:20000
 				host2.Fail(r, "the message is damaged")
+//line tally.go:62:20000
 			}
+//line tally.go:63:20000
 		}
+//line tally.go:64:20000
 		if t210.Kind == 2 {
+//line tally.go:65:20000
 			host2.Fail(r, "asked to")
+//line tally.go:66
 		}
 		var result09 kernel.Action
 //line tally.go:67
 		if threadX != 0 {
+//line tally.go:68:20000
 			result09 = 0
+//line tally.go:69:20000
 		} else {
+//line tally.go:70:20000
 			again := t210.Way == 0 && t210.Kind != 3 && t210.Serial <= t111.Last[t210.Feeder]
+//line tally.go:71:20000
 			if t210.Kind != 3 && !again {
+//line tally.go:72:20000
 				t111.ledger.Count++
+//line tally.go:73:20000
 				t111.ledger.Sum += t210.Value
+//line tally.go:74:20000
 				if t210.Way == 0 {
+//line tally.go:75:20000
 					t111.Last[t210.Feeder] = t210.Serial
+//line tally.go:76:20000
 				}
+//line tally.go:77:20000
 			}
+//line tally.go:78:20000
 			t38 := t37
+//line tally.go:79:20000
 			t46 := t37
-//line tally.go:78
+//line tally.go:78:20000
 			t57 := ^t210.Value
-//line tally.go:78
+//line tally.go:78:20000
 			t67 := t111.ledger
-//line tally.go:78
+//line tally.go:78:20000
 			t38.Value = t57
-//line tally.go:78
+//line tally.go:78:20000
 			t46.ledger = t67
+//line tally.go:79:20000
 			if t210.Kind == 1 {
+//line tally.go:80
 				result09 = 0
+//line tally.go:81:20000
 			} else {
+//line tally.go:82:20000
 				result09 = 1
+//line tally.go:83:20000
 			}
+//line tally.go:84:20000
 		}
-//line quern_gen.go:12
+//line tally.go:58:20000
 		result2 := result09
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
@@ -879,6 +1073,7 @@ func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, s
 }
 
 //go:noinline
+//line quern_gen.go:1077:1
 func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
@@ -889,50 +1084,62 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
+//line quern.dev/ring/actor/alone.go:80:10000
 				t452 := uint32(now3 - begin)
+//line quern.dev/ring/actor/alone.go:81:10000
 				t462 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
 				t211 := source3
 				var result010 uint32
 				switch {
 				default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 					if t211 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 						result010 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 						break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 					} else if t211 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 						result010 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 						break
+//line quern.dev/ring/actor/look.go:38:40000
 					}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 					result010 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 				}
-//line alone.go:175
+//line quern.dev/ring/actor/alone.go:175
 				t58 := source3
 				var result011 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 				if t58 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 					result011 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 				} else {
+//line quern.dev/ring/actor/look.go:46:40000
 					result011 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 				}
-//line alone.go:175
+//line quern.dev/ring/actor/alone.go:175
 				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
 				t86 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176
 				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t104]
@@ -942,291 +1149,391 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
+//line quern.dev/ring/actor/alone.go:80:10000
 			}
+//line quern.dev/ring/actor/alone.go:81:10000
 			t48 := now3
+//line quern.dev/ring/actor/alone.go:82:10000
 			begin = t48
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:10000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:10000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:10000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:10000
 				t49 := c
+//line quern.dev/ring/actor/alone.go:85:10000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:10000
 				t532 := words[t51:t522]
+//line quern.dev/ring/actor/alone.go:83:10000
 				var result012 bool
+//line quern.dev/ring/actor/alone.go:84:10000
 			block7:
+//line quern.dev/ring/actor/alone.go:85:10000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:10000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t49.Post[list2])
 					for i3 := uint32(0); i3 < count2; i3++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to2 := t49.Post[list2+1+int(i3)]
 						t114 := uint32(to2)
 						t213 := uint32(to2 >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:30000
 						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:30000
 							t115 := int(t114) * 16
+//line quern.dev/ring/actor/send.go:32:30000
 							t214 := (int(t114) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:30000
 							b5 := t49.Post[t115:t214]
+//line quern.dev/ring/actor/send.go:32:30000
 							memory2 := t49.Post
+//line quern.dev/ring/actor/send.go:33:30000
 							if b5[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory2 = t49.Host
+//line quern.dev/ring/actor/send.go:35:30000
 							}
+//line quern.dev/ring/actor/send.go:36:30000
 							t39 := b5[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:30000
 							t47 := uint32(b5[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:30000
 							t59 := uint32(b5[12])
+//line quern.dev/ring/actor/send.go:37:30000
 							ring3 := t39
+//line quern.dev/ring/actor/send.go:38:30000
 							slots4 := t47
+//line quern.dev/ring/actor/send.go:39:30000
 							step2 := t59
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:30000
 							end2 := ring3 + uint64(slots4)*uint64(step2)
+//line quern.dev/ring/actor/send.go:38:30000
 							if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line quern.dev/ring/actor/send.go:39:30000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:30000
 							}
+//line quern.dev/ring/actor/send.go:41:30000
 							loaded15 := host2.Load64(r, &b5[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:30000
 							loaded16 := host2.Load64(r, &b5[8])
+//line quern.dev/ring/actor/send.go:42:30000
 							t87 := ring3
+//line quern.dev/ring/actor/send.go:43:30000
 							t98 := end2
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:30000
 							loaded17 := host2.Load64(r, &b5[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:30000
 							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/send.go:42:30000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
 					block8:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:30000
 							for b6 := t310.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:30000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:30000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:30000
+								}
+//line quern.dev/ring/actor/send.go:59:30000
 								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+//line quern.dev/ring/actor/send.go:60:30000
 									t116 := t310
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b7 := t116.To.Words
 									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t116.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t116.To.Owner != t116.To.Actor {
 										room6 = 2
 									} else {
 										t215 := t116
 										t311 := t116
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded19 := host2.Load64(r, &b7[0])
 										t510 := loaded19
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded20 := host2.Load64(r, &b7[8])
 										t78 := uint32(loaded20)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t215.To.Tail = t510
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t311.To.Head = t78
 										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:30000
 											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+//line quern.dev/ring/actor/send.go:89:30000
 											head2 := loaded21
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:30000
 											kernel.StoreRelaxed(&b7[8], head2)
+//line quern.dev/ring/actor/send.go:90:30000
 											t116.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:91:30000
 										}
+//line quern.dev/ring/actor/send.go:92:30000
 										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
+//line quern.dev/ring/actor/send.go:93:30000
 											room6 = 1
+//line quern.dev/ring/actor/send.go:94:30000
 										} else {
+//line quern.dev/ring/actor/send.go:95:30000
 											room6 = 0
+//line quern.dev/ring/actor/send.go:96:30000
 										}
+//line quern.dev/ring/actor/send.go:97:30000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:30000
 									room7 := room6
+//line quern.dev/ring/actor/send.go:61:30000
 									if room7 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:30000
 										atomic.AddUint64(&b6[1], 1)
+//line quern.dev/ring/actor/send.go:62:30000
 										ticket3 = 0
+//line quern.dev/ring/actor/send.go:63:30000
 										room5 = room7
+//line quern.dev/ring/actor/send.go:64:30000
 										break block8
+//line quern.dev/ring/actor/send.go:65:30000
 									}
+//line quern.dev/ring/actor/send.go:66:30000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:30000
 								loaded22 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:66:30000
 								owner2 := uint32(loaded22)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:30000
 								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:30000
 								tail2 := old2
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:30000
 								if tail2 == t310.To.Tail {
+//line quern.dev/ring/actor/send.go:70:30000
 									t511 := t310
+//line quern.dev/ring/actor/send.go:71:30000
 									t68 := t310
+//line quern.dev/ring/actor/send.go:72:30000
 									t79 := tail2 + 1
+//line quern.dev/ring/actor/send.go:73:30000
 									t88 := owner2
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:30000
 									t511.To.Tail = t79
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:30000
 									t68.To.Owner = t88
+//line quern.dev/ring/actor/send.go:71:30000
 									t99 := uint32(tail2)
+//line quern.dev/ring/actor/send.go:72:30000
 									ticket3 = t99
+//line quern.dev/ring/actor/send.go:73:30000
 									room5 = 0
+//line quern.dev/ring/actor/send.go:74:30000
 									break block8
+//line quern.dev/ring/actor/send.go:75:30000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:30000
 								t310.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:74:30000
 							}
+//line quern.dev/ring/actor/send.go:75:30000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket4 := ticket3
 						room8 := room5
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
 							t69 := int(t50[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t710 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved3 := t49.Post[t69:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
 							result013 := t49.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved3[len(t532)] = result013
 							t50[12] = i3 + 1
 							result012 = false
 							break block7
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room8 == 0 {
 							t910 := t49
 							t105 := t532
 							t117 := ticket4
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t118 := t117
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:30000
 							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:30000
 							result014 := t910.To.Ring[t119:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t312 := result014
 							t410 := uint64(t117+1) << 32
 							slot4 := t312
 							tag3 := t410
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t512 := t910
 							t610 := slot4
 							t711 := tag3
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h2 := t610[:c2]
 							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
 							kernel.StoreRelaxed(&h2[1], t711)
 							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
 							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t105); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
 							t89 := t910
-//line send.go:113
+//line quern.dev/ring/actor/send.go:113
 							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:118
 								kernel.Fence()
 								b8 := t89.To.Words
 								loaded23 := host2.Load64(r, &b8[9])
 								if loaded23 != 0 {
-//line send.go:121
+//line quern.dev/ring/actor/send.go:121
 									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
 									kernel.StoreRelaxed(&t89.Host[0], 1)
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result012 = true
 				}
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:10000
 				t552 = result012
+//line quern.dev/ring/actor/alone.go:83:10000
 			}
+//line quern.dev/ring/actor/alone.go:84:10000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:10000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:10000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:10000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:10000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:10000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
 			block9:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:10000
 					loaded24 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:10000
 					ordered2 := loaded24
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:10000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:10000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
 							t411 := hint2
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109
 							sh.Hint[0] = t411
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
+//line quern.dev/ring/actor/alone.go:113:10000
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114
 								if level2 == 4 {
 									continue
 								}
 								next4 := t60[level2]
+//line quern.dev/ring/actor/alone.go:118:10000
 								t611 := level2
+//line quern.dev/ring/actor/alone.go:119:10000
 								var result015 uint32
+//line quern.dev/ring/actor/alone.go:120:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:121:10000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t611 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result015 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t611 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result015 = shape.Slots + t611*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result015 = shape.Slots + (t611-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118:10000
 								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:119:10000
 								loaded25 := host2.Load64(r, &t622[at4])
+//line quern.dev/ring/actor/alone.go:120:10000
 								if uint32(loaded25>>32) == next4+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120:10000
 									t911 := level2
+//line quern.dev/ring/actor/alone.go:121:10000
 									source4 = t911
+//line quern.dev/ring/actor/alone.go:122:10000
 									sides2 = 1
+//line quern.dev/ring/actor/alone.go:123:10000
 								}
+//line quern.dev/ring/actor/alone.go:124:10000
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123:10000
 							sh.Higher[0] = sides2
+//line quern.dev/ring/actor/alone.go:124:10000
 						}
+//line quern.dev/ring/actor/alone.go:125:10000
 						if source4 == 9 || source4 < 4 {
+//line quern.dev/ring/actor/alone.go:126:10000
 							next5 := t60[4]
+//line quern.dev/ring/actor/alone.go:127
 							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots5 := uint32(t61[11])
 							if slots5 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next6 := uint32(t61[8])
 								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
@@ -1238,58 +1545,68 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143
 							t123 := t622
 							ring4 := t123
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144
 							if source4 == 8 {
 								sh.Ticket = uint32(t61[8])
 								t133 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
 								ring4 = t133
 								at5 = t143
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148
 								sh.Ticket = t60[source4]
 								t163 := source4
 								var result016 uint32
 								switch {
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result016 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t163 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result016 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result016 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149
 								t193 := source4
 								var result017 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t193 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result017 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149
 								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
 							}
 							t216 := at5
 							t223 := at5 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151
 							slot5 := ring4[t216:t223]
 							cell2 := words[:t233]
 							for w9 := 0; w9 < len(slot5); w9++ {
 								loaded28 := host2.Load64(r, &slot5[w9])
 								v2 := loaded28
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155
 								if uint32(v2>>32) != sh.Ticket+1 {
 									break block9
 								}
@@ -1300,13 +1617,13 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								reply3[w10] = 0
 							}
 							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164
 							sh.Late = 0
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164
 							sh.Missing[0] = t293
 							deadline2 := cell2[1]
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166
 								sh.Late = 1
 							}
 							t60[8] = source4
@@ -1320,11 +1637,12 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 }
 
 //go:noinline
+//line quern_gen.go:1641:1
 func quernRow7TallyActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)

@@ -6,20 +6,39 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/bench/soak",
+	Text:    quern_gen_ptx,
+	Sum:     "ed183f586a0a61794ea4fdaa1239157d1e4b6d45e9d4887873660f0f56599af9",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__mix     func(t kernel.Thread, seed uint32, x []uint32, y []uint32)
+	quern_gen_is_stale__run_go_generate__reverse func(t kernel.Thread, x []uint32, y []uint32)
+)
+
+var (
+	quern_mix     quern_gen_is_stale__run_go_generate__mix     = mix
+	quern_reverse quern_gen_is_stale__run_go_generate__reverse = reverse
+)
 
 var quernMix = gpu.NewKernel(gpu.KernelInfo{
 	Name: "mix", Package: "quern.dev/bench/soak", Pos: "kernels.go:10",
 	Params: []gpu.Param{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -30,10 +49,9 @@ var quernMix = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 12, Col: 16},
 		}},
 	},
-	Host: quernHostMix,
+	Host:  quernHostMix,
+	Plain: quernPlainMix,
 })
-
-var _ = mix // compiled, not called
 
 // LaunchMix runs mix on the grid g.
 //
@@ -52,10 +70,10 @@ func LaunchMix(s *gpu.Stream, g gpu.Grid, seed uint32, x, y *gpu.Buffer[uint32])
 var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reverse", Package: "quern.dev/bench/soak", Pos: "kernels.go:19",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -66,10 +84,9 @@ var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 21, Col: 10},
 		}},
 	},
-	Host: quernHostReverse,
+	Host:  quernHostReverse,
+	Plain: quernPlainReverse,
 })
-
-var _ = reverse // compiled, not called
 
 // LaunchReverse runs reverse on the grid g.
 //
@@ -82,6 +99,11 @@ func LaunchReverse(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[uint32]) error {
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	return l.End()
+}
+
+func quernPlainMix(r *host.Run) {
+	v0, v1, v2 := host.Value[uint32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_mix(t, v0, v1, v2) })
 }
 
 func quernHostMix(r *host.Run) {
@@ -132,6 +154,12 @@ func quernRow1Mix(r *host.Run, base int, y, x []uint32, seed uint32, dimX int) {
 			y[i] = result0
 		}
 	}
+}
+
+//line quern_gen.go:160:1
+func quernPlainReverse(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_reverse(t, v0, v1) })
 }
 
 func quernHostReverse(r *host.Run) {

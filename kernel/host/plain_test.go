@@ -17,7 +17,7 @@ func execute(t *testing.T, l host.Launch, x []int32, body func(t kernel.Thread, 
 	t.Helper()
 	l.Args = new(host.Args)
 	l.Args.SetSlice(0, unsafe.Pointer(unsafe.SliceData(x)), len(x))
-	return host.Execute(t.Context(), func(r *host.Run) {
+	return host.Execute(func(r *host.Run) {
 		v0 := host.Slice[int32](r, 0)
 		host.Plain(r, func(t kernel.Thread) { body(t, v0) })
 	}, &l)
@@ -176,7 +176,7 @@ func BenchmarkPlain(b *testing.B) {
 	} {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
-				host.Execute(b.Context(), func(r *host.Run) {
+				host.Execute(func(r *host.Run) {
 					v0 := host.Slice[int32](r, 0)
 					host.Plain(r, func(t kernel.Thread) { c.body(t, v0) })
 				}, &host.Launch{Grid: kernel.Dim3{X: len(x) / 64}, Block: kernel.Dim3{X: 64}, Args: args, Workers: 1})

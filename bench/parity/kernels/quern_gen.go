@@ -13,17 +13,144 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/bench/parity/kernels",
+	Text:    quern_gen_ptx,
+	Sum:     "13fcad64f8bc21d23b610767101ff782332e2f41834ab2177f36a5e9794936be",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__align             func(t kernel.Thread, length int, queries []uint8, targets []uint8, scores []int32)
+	quern_gen_is_stale__run_go_generate__alignUnchecked    func(t kernel.Thread, length int, queries []uint8, targets []uint8, scores []int32)
+	quern_gen_is_stale__run_go_generate__chacha20          func(t kernel.Thread, key [8]uint32, nonce [3]uint32, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__chacha20Unchecked func(t kernel.Thread, key [8]uint32, nonce [3]uint32, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__convolve          func(t kernel.Thread, filter Filter, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__Filter            [7][7]float32
+	quern_gen_is_stale__run_go_generate__convolveUnchecked func(t kernel.Thread, filter Filter, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__fft               func(t kernel.Thread, twiddles []Complex, in []Complex, out []Complex)
+	quern_gen_is_stale__run_go_generate__Complex           struct {
+		Re float32
+		Im float32
+	}
+	quern_gen_is_stale__run_go_generate__fftUnchecked        func(t kernel.Thread, twiddles []Complex, in []Complex, out []Complex)
+	quern_gen_is_stale__run_go_generate__histogram           func(t kernel.Thread, data []uint8, bins []uint32)
+	quern_gen_is_stale__run_go_generate__histogramUnchecked  func(t kernel.Thread, data []uint8, bins []uint32)
+	quern_gen_is_stale__run_go_generate__lbm                 func(t kernel.Thread, w int, h int, omega float32, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__lbmUnchecked        func(t kernel.Thread, w int, h int, omega float32, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__life                func(t kernel.Thread, w int, h int, in []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__lifeUnchecked       func(t kernel.Thread, w int, h int, in []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__mandelbrot          func(t kernel.Thread, w int, h int, limit int, steps []int32)
+	quern_gen_is_stale__run_go_generate__mandelbrotUnchecked func(t kernel.Thread, w int, h int, limit int, steps []int32)
+	quern_gen_is_stale__run_go_generate__nbody               func(t kernel.Thread, bodies []Body, accelerations []Acceleration)
+	quern_gen_is_stale__run_go_generate__Body                struct {
+		X    float32
+		Y    float32
+		Z    float32
+		Mass float32
+	}
+	quern_gen_is_stale__run_go_generate__Acceleration struct {
+		X float32
+		Y float32
+		Z float32
+	}
+	quern_gen_is_stale__run_go_generate__nbodyUnchecked        func(t kernel.Thread, bodies []Body, accelerations []Acceleration)
+	quern_gen_is_stale__run_go_generate__blackScholes          func(t kernel.Thread, rate float32, volatility float32, spots []float32, strikes []float32, years []float32, calls []float32, puts []float32)
+	quern_gen_is_stale__run_go_generate__blackScholesUnchecked func(t kernel.Thread, rate float32, volatility float32, spots []float32, strikes []float32, years []float32, calls []float32, puts []float32)
+	quern_gen_is_stale__run_go_generate__multiplyAdd           func(t kernel.Thread, rounds int, f float32, sums []float32)
+	quern_gen_is_stale__run_go_generate__pi                    func(t kernel.Thread, rounds int, seed uint32, hits []uint32)
+	quern_gen_is_stale__run_go_generate__piUnchecked           func(t kernel.Thread, rounds int, seed uint32, hits []uint32)
+	quern_gen_is_stale__run_go_generate__reduce                func(t kernel.Thread, x []float32, sum []float32)
+	quern_gen_is_stale__run_go_generate__reduceUnchecked       func(t kernel.Thread, x []float32, sum []float32)
+	quern_gen_is_stale__run_go_generate__rotate                func(t kernel.Thread, m Affine, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__Affine                struct {
+		A float32
+		B float32
+		C float32
+		D float32
+		E float32
+		F float32
+	}
+	quern_gen_is_stale__run_go_generate__rotateUnchecked       func(t kernel.Thread, m Affine, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__blockScan             func(t kernel.Thread, in []uint32, out []uint32, totals []uint32)
+	quern_gen_is_stale__run_go_generate__blockScanUnchecked    func(t kernel.Thread, in []uint32, out []uint32, totals []uint32)
+	quern_gen_is_stale__run_go_generate__sha256                func(t kernel.Thread, messages []uint32, digests []uint32)
+	quern_gen_is_stale__run_go_generate__sha256Unchecked       func(t kernel.Thread, messages []uint32, digests []uint32)
+	quern_gen_is_stale__run_go_generate__bitonicSort           func(t kernel.Thread, keys []uint32)
+	quern_gen_is_stale__run_go_generate__bitonicSortUnchecked  func(t kernel.Thread, keys []uint32)
+	quern_gen_is_stale__run_go_generate__spmv                  func(t kernel.Thread, starts []int32, columns []int32, values []float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__spmvUnchecked         func(t kernel.Thread, starts []int32, columns []int32, values []float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__stencil               func(t kernel.Thread, weights StencilWeights, nx int, ny int, nz int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__StencilWeights        [4]float32
+	quern_gen_is_stale__run_go_generate__stencilUnchecked      func(t kernel.Thread, weights StencilWeights, nx int, ny int, nz int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__tensorMatmul          func(t kernel.Thread, n int, k int, a [][8]kernel.BFloat16, b [][8]kernel.BFloat16, c []kernel.Vec2[float32])
+	quern_gen_is_stale__run_go_generate__tensorMatmulUnchecked func(t kernel.Thread, n int, k int, a [][8]kernel.BFloat16, b [][8]kernel.BFloat16, c []kernel.Vec2[float32])
+	quern_gen_is_stale__run_go_generate__transpose             func(t kernel.Thread, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__transposeUnchecked    func(t kernel.Thread, w int, h int, in []float32, out []float32)
+)
+
+var (
+	quern_align                 quern_gen_is_stale__run_go_generate__align                 = align
+	quern_alignUnchecked        quern_gen_is_stale__run_go_generate__alignUnchecked        = alignUnchecked
+	quern_chacha20              quern_gen_is_stale__run_go_generate__chacha20              = chacha20
+	quern_chacha20Unchecked     quern_gen_is_stale__run_go_generate__chacha20Unchecked     = chacha20Unchecked
+	quern_convolve              quern_gen_is_stale__run_go_generate__convolve              = convolve
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Filter)((*Filter)(nil))
+	quern_convolveUnchecked     quern_gen_is_stale__run_go_generate__convolveUnchecked     = convolveUnchecked
+	quern_fft                   quern_gen_is_stale__run_go_generate__fft                   = fft
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Complex)((*Complex)(nil))
+	quern_fftUnchecked          quern_gen_is_stale__run_go_generate__fftUnchecked          = fftUnchecked
+	quern_histogram             quern_gen_is_stale__run_go_generate__histogram             = histogram
+	quern_histogramUnchecked    quern_gen_is_stale__run_go_generate__histogramUnchecked    = histogramUnchecked
+	quern_lbm                   quern_gen_is_stale__run_go_generate__lbm                   = lbm
+	quern_lbmUnchecked          quern_gen_is_stale__run_go_generate__lbmUnchecked          = lbmUnchecked
+	quern_life                  quern_gen_is_stale__run_go_generate__life                  = life
+	quern_lifeUnchecked         quern_gen_is_stale__run_go_generate__lifeUnchecked         = lifeUnchecked
+	quern_mandelbrot            quern_gen_is_stale__run_go_generate__mandelbrot            = mandelbrot
+	quern_mandelbrotUnchecked   quern_gen_is_stale__run_go_generate__mandelbrotUnchecked   = mandelbrotUnchecked
+	quern_nbody                 quern_gen_is_stale__run_go_generate__nbody                 = nbody
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Body)((*Body)(nil))
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Acceleration)((*Acceleration)(nil))
+	quern_nbodyUnchecked        quern_gen_is_stale__run_go_generate__nbodyUnchecked        = nbodyUnchecked
+	quern_blackScholes          quern_gen_is_stale__run_go_generate__blackScholes          = blackScholes
+	quern_blackScholesUnchecked quern_gen_is_stale__run_go_generate__blackScholesUnchecked = blackScholesUnchecked
+	quern_multiplyAdd           quern_gen_is_stale__run_go_generate__multiplyAdd           = multiplyAdd
+	quern_pi                    quern_gen_is_stale__run_go_generate__pi                    = pi
+	quern_piUnchecked           quern_gen_is_stale__run_go_generate__piUnchecked           = piUnchecked
+	quern_reduce                quern_gen_is_stale__run_go_generate__reduce                = reduce
+	quern_reduceUnchecked       quern_gen_is_stale__run_go_generate__reduceUnchecked       = reduceUnchecked
+	quern_rotate                quern_gen_is_stale__run_go_generate__rotate                = rotate
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Affine)((*Affine)(nil))
+	quern_rotateUnchecked       quern_gen_is_stale__run_go_generate__rotateUnchecked       = rotateUnchecked
+	quern_blockScan             quern_gen_is_stale__run_go_generate__blockScan             = blockScan
+	quern_blockScanUnchecked    quern_gen_is_stale__run_go_generate__blockScanUnchecked    = blockScanUnchecked
+	quern_sha256                quern_gen_is_stale__run_go_generate__sha256                = sha256
+	quern_sha256Unchecked       quern_gen_is_stale__run_go_generate__sha256Unchecked       = sha256Unchecked
+	quern_bitonicSort           quern_gen_is_stale__run_go_generate__bitonicSort           = bitonicSort
+	quern_bitonicSortUnchecked  quern_gen_is_stale__run_go_generate__bitonicSortUnchecked  = bitonicSortUnchecked
+	quern_spmv                  quern_gen_is_stale__run_go_generate__spmv                  = spmv
+	quern_spmvUnchecked         quern_gen_is_stale__run_go_generate__spmvUnchecked         = spmvUnchecked
+	quern_stencil               quern_gen_is_stale__run_go_generate__stencil               = stencil
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__StencilWeights)((*StencilWeights)(nil))
+	quern_stencilUnchecked      quern_gen_is_stale__run_go_generate__stencilUnchecked      = stencilUnchecked
+	quern_tensorMatmul          quern_gen_is_stale__run_go_generate__tensorMatmul          = tensorMatmul
+	quern_tensorMatmulUnchecked quern_gen_is_stale__run_go_generate__tensorMatmulUnchecked = tensorMatmulUnchecked
+	quern_transpose             quern_gen_is_stale__run_go_generate__transpose             = transpose
+	quern_transposeUnchecked    quern_gen_is_stale__run_go_generate__transposeUnchecked    = transposeUnchecked
+)
 
 var quernAlign = gpu.NewKernel(gpu.KernelInfo{
 	Name: "align", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:23",
 	Params: []gpu.Param{
 		{Name: "length", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "scores", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 2, 0, 1, 0, 5, 4, 1, 0, 1, 2, 3, 2, 0, 1, 0, 5, 4, 0, 640, 4, 7, 5, 9, 0, 2, 0, 1, 0, 5, 9, 2147483648, 1, 0, 9, 512, 0, 128, 2, 0, 5, 1, 1, 4, 9, 0, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 16777216, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -44,9 +171,8 @@ var quernAlign = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 1552,
 	Host:   quernHostAlign,
+	Plain:  quernPlainAlign,
 })
-
-var _ = align // compiled, not called
 
 // LaunchAlign runs align on the grid g.
 //
@@ -69,11 +195,11 @@ var quernAlignUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "alignUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "align.go:30",
 	Params: []gpu.Param{
 		{Name: "length", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "queries", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "scores", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -81,9 +207,8 @@ var quernAlignUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 1552,
 	Host:   quernHostAlignUnchecked,
+	Plain:  quernPlainAlignUnchecked,
 })
-
-var _ = alignUnchecked // compiled, not called
 
 // LaunchAlignUnchecked runs alignUnchecked on the grid g.
 //
@@ -105,10 +230,10 @@ var quernChacha20 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "key", Kind: gpu.Struct, Type: "[8]uint32", Size: 32},
 		{Name: "nonce", Kind: gpu.Struct, Type: "[3]uint32", Size: 12},
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 0, 2147483632, 4, 7, 1, 3, 0, 2048, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -120,9 +245,8 @@ var quernChacha20 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostChacha20,
+	Plain: quernPlainChacha20,
 })
-
-var _ = chacha20 // compiled, not called
 
 // LaunchChacha20 runs chacha20 on the grid g.
 //
@@ -145,19 +269,18 @@ var quernChacha20Unchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "key", Kind: gpu.Struct, Type: "[8]uint32", Size: 32},
 		{Name: "nonce", Kind: gpu.Struct, Type: "[3]uint32", Size: 12},
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostChacha20Unchecked,
+	Plain: quernPlainChacha20Unchecked,
 })
-
-var _ = chacha20Unchecked // compiled, not called
 
 // LaunchChacha20Unchecked runs chacha20Unchecked on the grid g.
 //
@@ -177,13 +300,13 @@ func LaunchChacha20Unchecked(s *gpu.Stream, g gpu.Grid, key [8]uint32, nonce [3]
 var quernConvolve = gpu.NewKernel(gpu.KernelInfo{
 	Name: "convolve", Package: "quern.dev/bench/parity/kernels", Pos: "convolve.go:25",
 	Params: []gpu.Param{
-		{Name: "filter", Kind: gpu.Struct, Type: "Filter", Size: 196},
+		{Name: "filter", Kind: gpu.Struct, Type: "quern.dev/bench/parity/kernels.Filter", Size: 196, Layout: "[7][7]float32"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 0, 0, -1, 1, 3, 0, 32, 2, 0, 5, 4, 0, 1408, 1, 1, 5, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 0, 3, 4, 1, 3, 0, 1409, 1, 1, 5, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 0, 3, 4, 7, 1, 3, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 0, 32, 1, 1, 5, 1, 4, 3, 0, 32, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -198,9 +321,8 @@ var quernConvolve = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 5776,
 	Host:   quernHostConvolve,
+	Plain:  quernPlainConvolve,
 })
-
-var _ = convolve // compiled, not called
 
 // LaunchConvolve runs convolve on the grid g.
 //
@@ -221,13 +343,13 @@ func LaunchConvolve(s *gpu.Stream, g gpu.Grid, filter Filter, w, h int, in, out 
 var quernConvolveUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "convolveUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "convolve.go:32",
 	Params: []gpu.Param{
-		{Name: "filter", Kind: gpu.Struct, Type: "Filter", Size: 196},
+		{Name: "filter", Kind: gpu.Struct, Type: "quern.dev/bench/parity/kernels.Filter", Size: 196, Layout: "[7][7]float32"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "wide"},
@@ -235,9 +357,8 @@ var quernConvolveUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 5776,
 	Host:   quernHostConvolveUnchecked,
+	Plain:  quernPlainConvolveUnchecked,
 })
-
-var _ = convolveUnchecked // compiled, not called
 
 // LaunchConvolveUnchecked runs convolveUnchecked on the grid g.
 //
@@ -258,11 +379,11 @@ func LaunchConvolveUnchecked(s *gpu.Stream, g gpu.Grid, filter Filter, w, h int,
 var quernFft = gpu.NewKernel(gpu.KernelInfo{
 	Name: "fft", Package: "quern.dev/bench/parity/kernels", Pos: "fft.go:24",
 	Params: []gpu.Param{
-		{Name: "twiddles", Kind: gpu.Slice, Type: "Complex", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "Complex", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "Complex", Size: 8},
+		{Name: "twiddles", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}", ReadOnly: true},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 1, 1, 4, 9, 0, 0, -1, 1, 0, 5, 9, -442, 0, 512, 2, 0, 5, 1, 2, 4, 9, 0, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147484096, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
@@ -279,9 +400,8 @@ var quernFft = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 4224,
 	Host:   quernHostFft,
+	Plain:  quernPlainFft,
 })
-
-var _ = fft // compiled, not called
 
 // LaunchFft runs fft on the grid g.
 //
@@ -301,11 +421,11 @@ func LaunchFft(s *gpu.Stream, g gpu.Grid, twiddles, in, out *gpu.Buffer[Complex]
 var quernFftUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "fftUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "fft.go:31",
 	Params: []gpu.Param{
-		{Name: "twiddles", Kind: gpu.Slice, Type: "Complex", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "Complex", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "Complex", Size: 8},
+		{Name: "twiddles", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}", ReadOnly: true},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147484096, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -313,9 +433,8 @@ var quernFftUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 4224,
 	Host:   quernHostFftUnchecked,
+	Plain:  quernPlainFftUnchecked,
 })
-
-var _ = fftUnchecked // compiled, not called
 
 // LaunchFftUnchecked runs fftUnchecked on the grid g.
 //
@@ -334,10 +453,10 @@ func LaunchFftUnchecked(s *gpu.Stream, g gpu.Grid, twiddles, in, out *gpu.Buffer
 var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Name: "histogram", Package: "quern.dev/bench/parity/kernels", Pos: "histogram.go:11",
 	Params: []gpu.Param{
-		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "bins", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -350,9 +469,8 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostHistogram,
+	Plain:  quernPlainHistogram,
 })
-
-var _ = histogram // compiled, not called
 
 // LaunchHistogram runs histogram on the grid g.
 //
@@ -370,10 +488,10 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], bins *g
 var quernHistogramUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "histogramUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "histogram.go:18",
 	Params: []gpu.Param{
-		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "bins", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -381,9 +499,8 @@ var quernHistogramUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostHistogramUnchecked,
+	Plain:  quernPlainHistogramUnchecked,
 })
-
-var _ = histogramUnchecked // compiled, not called
 
 // LaunchHistogramUnchecked runs histogramUnchecked on the grid g.
 //
@@ -404,10 +521,10 @@ var quernLbm = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 1, 3, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 3, 1, 0, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 4, 1, 0, 1, 1, 5, 5, 4, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 0, 1, 4, 7, 1, 3, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 5, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 0, 5, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 6, 1, 0, 1, 1, 5, 5, 4, 1, 0, 1, 3, 3, 0, 7, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 3, 1, 0, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 8, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 0, 1, 4, 7, 1, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 9, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 3, 1, 0, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 1, 3, 0, 2, 1, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 1, 0, 0, 9, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 1, 1, 5, 4, 1, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 1, 0, 0, 5, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 1, 0, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 1, 0, 0, 9, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -421,9 +538,8 @@ var quernLbm = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostLbm,
+	Plain: quernPlainLbm,
 })
-
-var _ = lbm // compiled, not called
 
 // LaunchLbm runs lbm on the grid g.
 //
@@ -449,19 +565,18 @@ var quernLbmUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 1, 0, 0, 5, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 1, 0, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 1, 0, 0, 9, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483647}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostLbmUnchecked,
+	Plain: quernPlainLbmUnchecked,
 })
-
-var _ = lbmUnchecked // compiled, not called
 
 // LaunchLbmUnchecked runs lbmUnchecked on the grid g.
 //
@@ -484,10 +599,10 @@ var quernLife = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -518,9 +633,8 @@ var quernLife = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostLife,
+	Plain: quernPlainLife,
 })
-
-var _ = life // compiled, not called
 
 // LaunchLife runs life on the grid g.
 //
@@ -543,10 +657,10 @@ var quernLifeUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Threads: 2},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}},
@@ -554,9 +668,8 @@ var quernLifeUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostLifeUnchecked,
+	Plain: quernPlainLifeUnchecked,
 })
-
-var _ = lifeUnchecked // compiled, not called
 
 // LaunchLifeUnchecked runs lifeUnchecked on the grid g.
 //
@@ -581,7 +694,7 @@ var quernMandelbrot = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -593,9 +706,8 @@ var quernMandelbrot = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Host:  quernHostMandelbrot,
+	Plain: quernPlainMandelbrot,
 })
-
-var _ = mandelbrot // compiled, not called
 
 // LaunchMandelbrot runs mandelbrot on the grid g.
 //
@@ -622,16 +734,15 @@ var quernMandelbrotUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Host:  quernHostMandelbrotUnchecked,
+	Plain: quernPlainMandelbrotUnchecked,
 })
-
-var _ = mandelbrotUnchecked // compiled, not called
 
 // LaunchMandelbrotUnchecked runs mandelbrotUnchecked on the grid g.
 //
@@ -651,10 +762,10 @@ func LaunchMandelbrotUnchecked(s *gpu.Stream, g gpu.Grid, w, h, limit int, steps
 var quernNbody = gpu.NewKernel(gpu.KernelInfo{
 	Name: "nbody", Package: "quern.dev/bench/parity/kernels", Pos: "nbody.go:28",
 	Params: []gpu.Param{
-		{Name: "bodies", Kind: gpu.Slice, Type: "Body", Size: 16},
-		{Name: "accelerations", Kind: gpu.Slice, Type: "Acceleration", Size: 12},
+		{Name: "bodies", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Body", Size: 16, Layout: "struct{X float32; Y float32; Z float32; Mass float32}", ReadOnly: true},
+		{Name: "accelerations", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Acceleration", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 0, 256, 1, 0, 0, 1, 4, 0, 256, 8, 5, 9, 2147483391, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 512, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -667,9 +778,8 @@ var quernNbody = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 4096,
 	Host:   quernHostNbody,
+	Plain:  quernPlainNbody,
 })
-
-var _ = nbody // compiled, not called
 
 // LaunchNbody runs nbody on the grid g.
 //
@@ -687,10 +797,10 @@ func LaunchNbody(s *gpu.Stream, g gpu.Grid, bodies *gpu.Buffer[Body], accelerati
 var quernNbodyUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "nbodyUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "nbody.go:35",
 	Params: []gpu.Param{
-		{Name: "bodies", Kind: gpu.Slice, Type: "Body", Size: 16},
-		{Name: "accelerations", Kind: gpu.Slice, Type: "Acceleration", Size: 12},
+		{Name: "bodies", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Body", Size: 16, Layout: "struct{X float32; Y float32; Z float32; Mass float32}", ReadOnly: true},
+		{Name: "accelerations", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Acceleration", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -698,9 +808,8 @@ var quernNbodyUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 4096,
 	Host:   quernHostNbodyUnchecked,
+	Plain:  quernPlainNbodyUnchecked,
 })
-
-var _ = nbodyUnchecked // compiled, not called
 
 // LaunchNbodyUnchecked runs nbodyUnchecked on the grid g.
 //
@@ -720,13 +829,13 @@ var quernBlackScholes = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "rate", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "volatility", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "spots", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "strikes", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "years", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "spots", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "strikes", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "years", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "calls", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "puts", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 2, 4, 1, 4, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 2, 4, 1, 5, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 6, 1, 2, 4, 1, 6, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -744,9 +853,8 @@ var quernBlackScholes = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Host:  quernHostBlackScholes,
+	Plain: quernPlainBlackScholes,
 })
-
-var _ = blackScholes // compiled, not called
 
 // LaunchBlackScholes runs blackScholes on the grid g.
 //
@@ -771,22 +879,21 @@ var quernBlackScholesUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "rate", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "volatility", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "spots", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "strikes", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "years", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "spots", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "strikes", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "years", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "calls", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "puts", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Host:  quernHostBlackScholesUnchecked,
+	Plain: quernPlainBlackScholesUnchecked,
 })
-
-var _ = blackScholesUnchecked // compiled, not called
 
 // LaunchBlackScholesUnchecked runs blackScholesUnchecked on the grid g.
 //
@@ -813,16 +920,15 @@ var quernMultiplyAdd = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "f", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Host:  quernHostMultiplyAdd,
+	Plain: quernPlainMultiplyAdd,
 })
-
-var _ = multiplyAdd // compiled, not called
 
 // LaunchMultiplyAdd runs multiplyAdd on the grid g.
 //
@@ -846,7 +952,7 @@ var quernPi = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
 		{Name: "hits", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
@@ -859,9 +965,8 @@ var quernPi = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 4,
 	Host:   quernHostPi,
+	Plain:  quernPlainPi,
 })
-
-var _ = pi // compiled, not called
 
 // LaunchPi runs pi on the grid g.
 //
@@ -886,7 +991,7 @@ var quernPiUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
 		{Name: "hits", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}},
 		{Name: "wide"},
@@ -894,9 +999,8 @@ var quernPiUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 4,
 	Host:   quernHostPiUnchecked,
+	Plain:  quernPlainPiUnchecked,
 })
-
-var _ = piUnchecked // compiled, not called
 
 // LaunchPiUnchecked runs piUnchecked on the grid g.
 //
@@ -915,10 +1019,10 @@ func LaunchPiUnchecked(s *gpu.Stream, g gpu.Grid, rounds int, seed uint32, hits 
 var quernReduce = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reduce", Package: "quern.dev/bench/parity/kernels", Pos: "reduce.go:11",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -931,9 +1035,8 @@ var quernReduce = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 32,
 	Host:   quernHostReduce,
+	Plain:  quernPlainReduce,
 })
-
-var _ = reduce // compiled, not called
 
 // LaunchReduce runs reduce on the grid g.
 //
@@ -951,10 +1054,10 @@ func LaunchReduce(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) error 
 var quernReduceUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reduceUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "reduce.go:18",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -962,9 +1065,8 @@ var quernReduceUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 32,
 	Host:   quernHostReduceUnchecked,
+	Plain:  quernPlainReduceUnchecked,
 })
-
-var _ = reduceUnchecked // compiled, not called
 
 // LaunchReduceUnchecked runs reduceUnchecked on the grid g.
 //
@@ -982,13 +1084,13 @@ func LaunchReduceUnchecked(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32
 var quernRotate = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rotate", Package: "quern.dev/bench/parity/kernels", Pos: "rotate.go:12",
 	Params: []gpu.Param{
-		{Name: "m", Kind: gpu.Struct, Type: "Affine", Size: 24},
+		{Name: "m", Kind: gpu.Struct, Type: "quern.dev/bench/parity/kernels.Affine", Size: 24, Layout: "struct{A float32; B float32; C float32; D float32; E float32; F float32}"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 4, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 4, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0}},
@@ -1003,9 +1105,8 @@ var quernRotate = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostRotate,
+	Plain: quernPlainRotate,
 })
-
-var _ = rotate // compiled, not called
 
 // LaunchRotate runs rotate on the grid g.
 //
@@ -1027,13 +1128,13 @@ func LaunchRotate(s *gpu.Stream, g gpu.Grid, m Affine, w, h int, in, out *gpu.Bu
 var quernRotateUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rotateUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "rotate.go:19",
 	Params: []gpu.Param{
-		{Name: "m", Kind: gpu.Struct, Type: "Affine", Size: 24},
+		{Name: "m", Kind: gpu.Struct, Type: "quern.dev/bench/parity/kernels.Affine", Size: 24, Layout: "struct{A float32; B float32; C float32; D float32; E float32; F float32}"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Threads: 2},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
@@ -1041,9 +1142,8 @@ var quernRotateUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostRotateUnchecked,
+	Plain: quernPlainRotateUnchecked,
 })
-
-var _ = rotateUnchecked // compiled, not called
 
 // LaunchRotateUnchecked runs rotateUnchecked on the grid g.
 //
@@ -1064,11 +1164,11 @@ func LaunchRotateUnchecked(s *gpu.Stream, g gpu.Grid, m Affine, w, h int, in, ou
 var quernBlockScan = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blockScan", Package: "quern.dev/bench/parity/kernels", Pos: "scan.go:19",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "totals", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 1024, 2, 0, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}, Sites: []gpu.Site{
@@ -1083,9 +1183,8 @@ var quernBlockScan = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 32,
 	Host:   quernHostBlockScan,
+	Plain:  quernPlainBlockScan,
 })
-
-var _ = blockScan // compiled, not called
 
 // LaunchBlockScan runs blockScan on the grid g.
 //
@@ -1105,11 +1204,11 @@ func LaunchBlockScan(s *gpu.Stream, g gpu.Grid, in, out, totals *gpu.Buffer[uint
 var quernBlockScanUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blockScanUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "scan.go:26",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "totals", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}},
 		{Name: "wide"},
@@ -1117,9 +1216,8 @@ var quernBlockScanUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 32,
 	Host:   quernHostBlockScanUnchecked,
+	Plain:  quernPlainBlockScanUnchecked,
 })
-
-var _ = blockScanUnchecked // compiled, not called
 
 // LaunchBlockScanUnchecked runs blockScanUnchecked on the grid g.
 //
@@ -1138,10 +1236,10 @@ func LaunchBlockScanUnchecked(s *gpu.Stream, g gpu.Grid, in, out, totals *gpu.Bu
 var quernSha256 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sha256", Package: "quern.dev/bench/parity/kernels", Pos: "sha256.go:30",
 	Params: []gpu.Param{
-		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "digests", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 0, -1, 1, 0, 0, 2, 1, 1, 5, 4, 1, 0, 0, 2048, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 10, 0, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -1153,9 +1251,8 @@ var quernSha256 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostSha256,
+	Plain: quernPlainSha256,
 })
-
-var _ = sha256 // compiled, not called
 
 // LaunchSha256 runs sha256 on the grid g.
 //
@@ -1173,19 +1270,18 @@ func LaunchSha256(s *gpu.Stream, g gpu.Grid, messages, digests *gpu.Buffer[uint3
 var quernSha256Unchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sha256Unchecked", Package: "quern.dev/bench/parity/kernels", Pos: "sha256.go:37",
 	Params: []gpu.Param{
-		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "digests", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostSha256Unchecked,
+	Plain: quernPlainSha256Unchecked,
 })
-
-var _ = sha256Unchecked // compiled, not called
 
 // LaunchSha256Unchecked runs sha256Unchecked on the grid g.
 //
@@ -1205,7 +1301,7 @@ var quernBitonicSort = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 1, 0, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "sort.go", Line: 31, Col: 21},
@@ -1224,9 +1320,8 @@ var quernBitonicSort = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 512, Y: 1, Z: 1},
 	Shared: 4096,
 	Host:   quernHostBitonicSort,
+	Plain:  quernPlainBitonicSort,
 })
-
-var _ = bitonicSort // compiled, not called
 
 // LaunchBitonicSort runs bitonicSort on the grid g.
 //
@@ -1245,7 +1340,7 @@ var quernBitonicSortUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147484160}},
 		{Name: "wide"},
@@ -1253,9 +1348,8 @@ var quernBitonicSortUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 512, Y: 1, Z: 1},
 	Shared: 4096,
 	Host:   quernHostBitonicSortUnchecked,
+	Plain:  quernPlainBitonicSortUnchecked,
 })
-
-var _ = bitonicSortUnchecked // compiled, not called
 
 // LaunchBitonicSortUnchecked runs bitonicSortUnchecked on the grid g.
 //
@@ -1272,13 +1366,13 @@ func LaunchBitonicSortUnchecked(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint
 var quernSpmv = gpu.NewKernel(gpu.KernelInfo{
 	Name: "spmv", Package: "quern.dev/bench/parity/kernels", Pos: "spmv.go:9",
 	Params: []gpu.Param{
-		{Name: "starts", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "columns", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "values", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "starts", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "columns", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "values", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 4, 4, 0, 1, 4, 1, 0, 0, 128, 2, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 10},
@@ -1301,9 +1395,8 @@ var quernSpmv = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostSpmv,
+	Plain: quernPlainSpmv,
 })
-
-var _ = spmv // compiled, not called
 
 // LaunchSpmv runs spmv on the grid g.
 //
@@ -1325,22 +1418,21 @@ func LaunchSpmv(s *gpu.Stream, g gpu.Grid, starts, columns *gpu.Buffer[int32], v
 var quernSpmvUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "spmvUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "spmv.go:16",
 	Params: []gpu.Param{
-		{Name: "starts", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "columns", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "values", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "starts", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "columns", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "values", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Host:  quernHostSpmvUnchecked,
+	Plain: quernPlainSpmvUnchecked,
 })
-
-var _ = spmvUnchecked // compiled, not called
 
 // LaunchSpmvUnchecked runs spmvUnchecked on the grid g.
 //
@@ -1361,14 +1453,14 @@ func LaunchSpmvUnchecked(s *gpu.Stream, g gpu.Grid, starts, columns *gpu.Buffer[
 var quernStencil = gpu.NewKernel(gpu.KernelInfo{
 	Name: "stencil", Package: "quern.dev/bench/parity/kernels", Pos: "stencil.go:13",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Struct, Type: "StencilWeights", Size: 16},
+		{Name: "weights", Kind: gpu.Struct, Type: "quern.dev/bench/parity/kernels.StencilWeights", Size: 16, Layout: "[4]float32"},
 		{Name: "nx", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "ny", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "nz", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648, 0, -1, 1, 4, 1, 1, 1, 2, 5, 1, 3, 5, 4, 1, 4, 0, 8, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 7, 1, 4, 0, 5, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 7, 1, 4, 0, 5, 1, 1, 1, 2, 5, 5, 3, 0, 2, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 5, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 2, 5, 1, 3, 5, 4, 0, 1, 3, 1, 1, 1, 5, 3, 0, 9, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 5, 3, 0, 6, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 5, 3, 0, 6, 1, 1, 1, 2, 5, 5, 3, 0, 2, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1382,9 +1474,8 @@ var quernStencil = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 4, Z: 2},
 	Host:  quernHostStencil,
+	Plain: quernPlainStencil,
 })
-
-var _ = stencil // compiled, not called
 
 // LaunchStencil runs stencil on the grid g.
 //
@@ -1407,23 +1498,22 @@ func LaunchStencil(s *gpu.Stream, g gpu.Grid, weights StencilWeights, nx, ny, nz
 var quernStencilUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Name: "stencilUnchecked", Package: "quern.dev/bench/parity/kernels", Pos: "stencil.go:20",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Struct, Type: "StencilWeights", Size: 16},
+		{Name: "weights", Kind: gpu.Struct, Type: "quern.dev/bench/parity/kernels.StencilWeights", Size: 16, Layout: "[4]float32"},
 		{Name: "nx", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "ny", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "nz", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
 	Block: gpu.Dim3{X: 32, Y: 4, Z: 2},
 	Host:  quernHostStencilUnchecked,
+	Plain: quernPlainStencilUnchecked,
 })
-
-var _ = stencilUnchecked // compiled, not called
 
 // LaunchStencilUnchecked runs stencilUnchecked on the grid g.
 //
@@ -1447,11 +1537,11 @@ var quernTensorMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "Chunk", Size: 16},
-		{Name: "b", Kind: gpu.Slice, Type: "Chunk", Size: 16},
-		{Name: "c", Kind: gpu.Slice, Type: "kernel.Vec2[float32]", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Chunk", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Chunk", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "c", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 1, 1, 1, 5, 5, 1, 1, 4, 1, 2, 4, 9, -16, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 127, 1, 0, 5, 3, 1, 3, 4, 9, 0, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, -1, 1, 2, 0, 128, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 128, 2, 1, 1, 1, 5, 5, 4, 0, 2147483640, 4, 7, 5, 9, 0, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 0, 128, 2, 0, 5, 0, 512, 2, 1, 1, 0, 5, 5, 3, 0, 4, 1, 0, 5, 4, 1, 4, 4, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
@@ -1470,9 +1560,8 @@ var quernTensorMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 147456,
 	Host:   quernHostTensorMatmul,
+	Plain:  quernPlainTensorMatmul,
 })
-
-var _ = tensorMatmul // compiled, not called
 
 // LaunchTensorMatmul runs tensorMatmul on the grid g.
 //
@@ -1496,11 +1585,11 @@ var quernTensorMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "Chunk", Size: 16},
-		{Name: "b", Kind: gpu.Slice, Type: "Chunk", Size: 16},
-		{Name: "c", Kind: gpu.Slice, Type: "kernel.Vec2[float32]", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Chunk", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Chunk", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "c", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -1508,9 +1597,8 @@ var quernTensorMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 147456,
 	Host:   quernHostTensorMatmulUnchecked,
+	Plain:  quernPlainTensorMatmulUnchecked,
 })
-
-var _ = tensorMatmulUnchecked // compiled, not called
 
 // LaunchTensorMatmulUnchecked runs tensorMatmulUnchecked on the grid g.
 //
@@ -1533,10 +1621,10 @@ var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1551,9 +1639,8 @@ var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 4224,
 	Host:   quernHostTranspose,
+	Plain:  quernPlainTranspose,
 })
-
-var _ = transpose // compiled, not called
 
 // LaunchTranspose runs transpose on the grid g.
 //
@@ -1575,10 +1662,10 @@ var quernTransposeUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "wide"},
@@ -1586,9 +1673,8 @@ var quernTransposeUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 4224,
 	Host:   quernHostTransposeUnchecked,
+	Plain:  quernPlainTransposeUnchecked,
 })
-
-var _ = transposeUnchecked // compiled, not called
 
 // LaunchTransposeUnchecked runs transposeUnchecked on the grid g.
 //
@@ -1603,6 +1689,11 @@ func LaunchTransposeUnchecked(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainAlign(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_align(t, v0, v1, v2, v3) })
 }
 
 func quernHostAlign(r *host.Run) {
@@ -1627,6 +1718,10 @@ func quernHostAlign(r *host.Run) {
 //line align.go:42
 		iFirst = 0
 		for ; iFirst < length; iFirst += 128 {
+			if r.Halted() {
+//line align.go:42
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1644,6 +1739,10 @@ func quernHostAlign(r *host.Run) {
 			}
 		}
 		for ; step < t7; step++ {
+			if r.Halted() {
+//line align.go:52
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1669,6 +1768,7 @@ func quernHostAlign(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1772:1
 func quernRow1Align(r *host.Run, iFirst, length int, target *[512]uint8, targets []uint8, start int) {
 	if iFirst >= 0 && length >= 0 && 128 <= 512-iFirst && start >= 0 && 128 <= len(targets)-start && length-iFirst >= 128 {
 		row := (*[128]uint8)(target[iFirst:])
@@ -1689,6 +1789,7 @@ func quernRow1Align(r *host.Run, iFirst, length int, target *[512]uint8, targets
 }
 
 //go:noinline
+//line quern_gen.go:1793:1
 func quernRow2Align(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base2 int, row3 *[2][129]int32, best *int32) {
 	letterRow := letters[first:][:128]
 	leftRow := lefts[first:][:128]
@@ -1724,6 +1825,7 @@ func quernRow2Align(r *host.Run, letters []uint8, first int, lefts, diagonals, m
 }
 
 //go:noinline
+//line quern_gen.go:1829:1
 func quernRow3Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row3 *[2][129]int32, start2, step, length int, target *[512]uint8) {
 	letterRow := letters[first2:][:128]
 	leftRow := lefts[first2:][:128]
@@ -1759,6 +1861,7 @@ func quernRow3Align(r *host.Run, letters []uint8, first2 int, lefts, diagonals, 
 }
 
 //go:noinline
+//line quern_gen.go:1865:1
 func quernRow4Align(r *host.Run, mosts []int32, first3 int, best *int32) {
 	mostRow := mosts[first3:][:128]
 	for threadX := range 128 {
@@ -1769,6 +1872,7 @@ func quernRow4Align(r *host.Run, mosts []int32, first3 int, best *int32) {
 }
 
 //go:noinline
+//line quern_gen.go:1876:1
 func quernRow5Align(r *host.Run, scores []int32, blockX int, best *int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -1777,6 +1881,12 @@ func quernRow5Align(r *host.Run, scores []int32, blockX int, best *int32) {
 			scores[blockX] = *best
 		}
 	}
+}
+
+//line quern_gen.go:1887:1
+func quernPlainAlignUnchecked(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_alignUnchecked(t, v0, v1, v2, v3) })
 }
 
 func quernHostAlignUnchecked(r *host.Run) {
@@ -1801,6 +1911,10 @@ func quernHostAlignUnchecked(r *host.Run) {
 //line align.go:42
 		iFirst = 0
 		for ; iFirst < length; iFirst += 128 {
+			if r.Halted() {
+//line align.go:42
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1818,6 +1932,10 @@ func quernHostAlignUnchecked(r *host.Run) {
 			}
 		}
 		for ; step < t7; step++ {
+			if r.Halted() {
+//line align.go:52
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1843,6 +1961,7 @@ func quernHostAlignUnchecked(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1965:1
 func quernRow1AlignUnchecked(r *host.Run, iFirst, length int, target *[512]uint8, targets []uint8, start int) {
 	if iFirst >= 0 && length >= 0 && 128 <= 512-iFirst && start >= 0 && 128 <= len(targets)-start && length-iFirst >= 128 {
 		row := (*[128]uint8)(target[iFirst:])
@@ -1863,6 +1982,7 @@ func quernRow1AlignUnchecked(r *host.Run, iFirst, length int, target *[512]uint8
 }
 
 //go:noinline
+//line quern_gen.go:1986:1
 func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, diagonals, mosts []int32, queries []uint8, base2 int, row3 *[2][129]int32, best *int32) {
 	letterRow := letters[first:][:128]
 	leftRow := lefts[first:][:128]
@@ -1898,6 +2018,7 @@ func quernRow2AlignUnchecked(r *host.Run, letters []uint8, first int, lefts, dia
 }
 
 //go:noinline
+//line quern_gen.go:2022:1
 func quernRow3AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, diagonals, mosts []int32, row3 *[2][129]int32, start2, step, length int, target *[512]uint8) {
 	letterRow := letters[first2:][:128]
 	leftRow := lefts[first2:][:128]
@@ -1933,6 +2054,7 @@ func quernRow3AlignUnchecked(r *host.Run, letters []uint8, first2 int, lefts, di
 }
 
 //go:noinline
+//line quern_gen.go:2058:1
 func quernRow4AlignUnchecked(r *host.Run, mosts []int32, first3 int, best *int32) {
 	mostRow := mosts[first3:][:128]
 	for threadX := range 128 {
@@ -1943,6 +2065,7 @@ func quernRow4AlignUnchecked(r *host.Run, mosts []int32, first3 int, best *int32
 }
 
 //go:noinline
+//line quern_gen.go:2069:1
 func quernRow5AlignUnchecked(r *host.Run, scores []int32, blockX int, best *int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -1951,6 +2074,12 @@ func quernRow5AlignUnchecked(r *host.Run, scores []int32, blockX int, best *int3
 			scores[blockX] = *best
 		}
 	}
+}
+
+//line quern_gen.go:2080:1
+func quernPlainChacha20(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[[8]uint32](r, 0), host.Value[[3]uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_chacha20(t, v0, v1, v2, v3) })
 }
 
 func quernHostChacha20(r *host.Run) {
@@ -1986,86 +2115,122 @@ func quernRow1Chacha20(r *host.Run, base, size int, key [8]uint32, nonce [3]uint
 				t1 := &x[0]
 				t2 := &x[4]
 				t3 := &x[8]
+//line chacha.go:42:10000
 				t4 := &x[12]
 //line chacha.go:39
 				quarter(t1, t2, t3, t4)
 				t5 := &x[1]
 				t6 := &x[5]
+//line chacha.go:42:10000
 				t7 := &x[9]
+//line chacha.go:43:10000
 				t8 := &x[13]
 //line chacha.go:40
 				quarter(t5, t6, t7, t8)
 				t9 := &x[2]
+//line chacha.go:42:10000
 				t10 := &x[6]
+//line chacha.go:43:10000
 				t11 := &x[10]
+//line chacha.go:44:10000
 				t12 := &x[14]
 //line chacha.go:41
 				quarter(t9, t10, t11, t12)
+//line chacha.go:42:10000
 				t13 := &x[3]
+//line chacha.go:43:10000
 				t14 := &x[7]
+//line chacha.go:44:10000
 				t15 := &x[11]
+//line chacha.go:45:10000
 				t16 := &x[15]
-//line chacha.go:42
+//line chacha.go:42:10000
 				quarter(t13, t14, t15, t16)
+//line chacha.go:43:10000
 				t17 := &x[0]
+//line chacha.go:44:10000
 				t18 := &x[5]
+//line chacha.go:45:10000
 				t19 := &x[10]
+//line chacha.go:46:10000
 				t20 := &x[15]
-//line chacha.go:43
+//line chacha.go:43:10000
 				quarter(t17, t18, t19, t20)
+//line chacha.go:44:10000
 				t21 := &x[1]
+//line chacha.go:45:10000
 				t22 := &x[6]
+//line chacha.go:46:10000
 				t23 := &x[11]
+//line chacha.go:47:10000
 				t24 := &x[12]
-//line chacha.go:44
+//line chacha.go:44:10000
 				quarter(t21, t22, t23, t24)
+//line chacha.go:45:10000
 				t25 := &x[2]
+//line chacha.go:46:10000
 				t26 := &x[7]
+//line chacha.go:47:10000
 				t27 := &x[8]
+//line chacha.go:48:10000
 				t28 := &x[13]
-//line chacha.go:45
+//line chacha.go:45:10000
 				quarter(t25, t26, t27, t28)
+//line chacha.go:46:10000
 				t29 := &x[3]
+//line chacha.go:47:10000
 				t30 := &x[4]
+//line chacha.go:48:10000
 				t31 := &x[9]
+//line chacha.go:49:10000
 				t32 := &x[14]
-//line chacha.go:46
+//line chacha.go:46:10000
 				quarter(t29, t30, t31, t32)
+//line chacha.go:47:10000
 			}
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16] = in[block*16] ^ (x[0] + start[0])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+1] = in[block*16+1] ^ (x[1] + start[1])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+2] = in[block*16+2] ^ (x[2] + start[2])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+3] = in[block*16+3] ^ (x[3] + start[3])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+4] = in[block*16+4] ^ (x[4] + start[4])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+5] = in[block*16+5] ^ (x[5] + start[5])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+6] = in[block*16+6] ^ (x[6] + start[6])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+7] = in[block*16+7] ^ (x[7] + start[7])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+8] = in[block*16+8] ^ (x[8] + start[8])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+9] = in[block*16+9] ^ (x[9] + start[9])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+10] = in[block*16+10] ^ (x[10] + start[10])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+11] = in[block*16+11] ^ (x[11] + start[11])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+12] = in[block*16+12] ^ (x[12] + start[12])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+13] = in[block*16+13] ^ (x[13] + start[13])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+14] = in[block*16+14] ^ (x[14] + start[14])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+15] = in[block*16+15] ^ (x[15] + start[15])
+//line chacha.go:50:10000
 		}
+//line chacha.go:51:10000
 	}
+//line chacha.go:52:10000
+}
+
+//line quern_gen.go:2231:1
+func quernPlainChacha20Unchecked(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[[8]uint32](r, 0), host.Value[[3]uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_chacha20Unchecked(t, v0, v1, v2, v3) })
 }
 
 func quernHostChacha20Unchecked(r *host.Run) {
@@ -2101,86 +2266,122 @@ func quernRow1Chacha20Unchecked(r *host.Run, base, size int, key [8]uint32, nonc
 				t1 := &x[0]
 				t2 := &x[4]
 				t3 := &x[8]
+//line chacha.go:42:10000
 				t4 := &x[12]
 //line chacha.go:39
 				quarter(t1, t2, t3, t4)
 				t5 := &x[1]
 				t6 := &x[5]
+//line chacha.go:42:10000
 				t7 := &x[9]
+//line chacha.go:43:10000
 				t8 := &x[13]
 //line chacha.go:40
 				quarter(t5, t6, t7, t8)
 				t9 := &x[2]
+//line chacha.go:42:10000
 				t10 := &x[6]
+//line chacha.go:43:10000
 				t11 := &x[10]
+//line chacha.go:44:10000
 				t12 := &x[14]
 //line chacha.go:41
 				quarter(t9, t10, t11, t12)
+//line chacha.go:42:10000
 				t13 := &x[3]
+//line chacha.go:43:10000
 				t14 := &x[7]
+//line chacha.go:44:10000
 				t15 := &x[11]
+//line chacha.go:45:10000
 				t16 := &x[15]
-//line chacha.go:42
+//line chacha.go:42:10000
 				quarter(t13, t14, t15, t16)
+//line chacha.go:43:10000
 				t17 := &x[0]
+//line chacha.go:44:10000
 				t18 := &x[5]
+//line chacha.go:45:10000
 				t19 := &x[10]
+//line chacha.go:46:10000
 				t20 := &x[15]
-//line chacha.go:43
+//line chacha.go:43:10000
 				quarter(t17, t18, t19, t20)
+//line chacha.go:44:10000
 				t21 := &x[1]
+//line chacha.go:45:10000
 				t22 := &x[6]
+//line chacha.go:46:10000
 				t23 := &x[11]
+//line chacha.go:47:10000
 				t24 := &x[12]
-//line chacha.go:44
+//line chacha.go:44:10000
 				quarter(t21, t22, t23, t24)
+//line chacha.go:45:10000
 				t25 := &x[2]
+//line chacha.go:46:10000
 				t26 := &x[7]
+//line chacha.go:47:10000
 				t27 := &x[8]
+//line chacha.go:48:10000
 				t28 := &x[13]
-//line chacha.go:45
+//line chacha.go:45:10000
 				quarter(t25, t26, t27, t28)
+//line chacha.go:46:10000
 				t29 := &x[3]
+//line chacha.go:47:10000
 				t30 := &x[4]
+//line chacha.go:48:10000
 				t31 := &x[9]
+//line chacha.go:49:10000
 				t32 := &x[14]
-//line chacha.go:46
+//line chacha.go:46:10000
 				quarter(t29, t30, t31, t32)
+//line chacha.go:47:10000
 			}
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16] = in[block*16] ^ (x[0] + start[0])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+1] = in[block*16+1] ^ (x[1] + start[1])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+2] = in[block*16+2] ^ (x[2] + start[2])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+3] = in[block*16+3] ^ (x[3] + start[3])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+4] = in[block*16+4] ^ (x[4] + start[4])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+5] = in[block*16+5] ^ (x[5] + start[5])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+6] = in[block*16+6] ^ (x[6] + start[6])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+7] = in[block*16+7] ^ (x[7] + start[7])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+8] = in[block*16+8] ^ (x[8] + start[8])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+9] = in[block*16+9] ^ (x[9] + start[9])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+10] = in[block*16+10] ^ (x[10] + start[10])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+11] = in[block*16+11] ^ (x[11] + start[11])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+12] = in[block*16+12] ^ (x[12] + start[12])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+13] = in[block*16+13] ^ (x[13] + start[13])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+14] = in[block*16+14] ^ (x[14] + start[14])
-//line chacha.go:49
+//line chacha.go:49:10000
 			out[block*16+15] = in[block*16+15] ^ (x[15] + start[15])
+//line chacha.go:50:10000
 		}
+//line chacha.go:51:10000
 	}
+//line chacha.go:52:10000
+}
+
+//line quern_gen.go:2382:1
+func quernPlainConvolve(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Filter](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_convolve(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostConvolve(r *host.Run) {
@@ -2217,139 +2418,162 @@ func quernHostConvolve(r *host.Run) {
 func quernRow1Convolve(r *host.Run, start, t1, t6, t2, t9 int, tile *[38][38]float32, in []float32, w int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line convolve.go:40
+//line convolve.go:40:20000
 		for i := start + threadX; i < 1444; i += 256 {
+//line convolve.go:41:20000
 			t3 := i / 38
+//line convolve.go:42:20000
 			t4 := i % 38
+//line convolve.go:43:20000
 			row := t3
+//line convolve.go:44:20000
 			column := t4
-//line convolve.go:42
+//line convolve.go:42:20000
 			t5 := t1 + column - 3
+//line convolve.go:43:20000
 			result0 := min(max(t5, 0), t6)
+//line convolve.go:44:20000
 			x := result0
-//line convolve.go:43
+//line convolve.go:43:20000
 			t8 := t2 + row - 3
+//line convolve.go:44:20000
 			result02 := min(max(t8, 0), t9)
+//line convolve.go:45:20000
 			y := result02
-//line convolve.go:44
+//line convolve.go:44:20000
 			tile[row][column] = in[y*w+x]
+//line convolve.go:45:20000
 		}
+//line convolve.go:46:20000
 	}
+//line convolve.go:47:20000
 }
 
 //go:noinline
+//line quern_gen.go:2454:1
 func quernRow2Convolve(r *host.Run, t1, w, threadY, t2, h int, filter *Filter, tile *[38][38]float32, out []float32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x2 := t1 + threadX
-//line convolve.go:48
+//line convolve.go:48:20000
 		if !(x2 >= w) {
-//line convolve.go:51
+//line convolve.go:51:20000
 			for row2 := threadY; row2 < 32 && t2+row2 < h; row2 += 8 {
+//line convolve.go:52:20000
 				var sum float32
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][0] * tile[row2][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][1] * tile[row2][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][2] * tile[row2][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][3] * tile[row2][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][4] * tile[row2][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][5] * tile[row2][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][6] * tile[row2][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][0] * tile[row2+1][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][1] * tile[row2+1][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][2] * tile[row2+1][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][3] * tile[row2+1][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][4] * tile[row2+1][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][5] * tile[row2+1][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][6] * tile[row2+1][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][0] * tile[row2+2][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][1] * tile[row2+2][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][2] * tile[row2+2][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][3] * tile[row2+2][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][4] * tile[row2+2][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][5] * tile[row2+2][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][6] * tile[row2+2][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][0] * tile[row2+3][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][1] * tile[row2+3][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][2] * tile[row2+3][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][3] * tile[row2+3][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][4] * tile[row2+3][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][5] * tile[row2+3][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][6] * tile[row2+3][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][0] * tile[row2+4][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][1] * tile[row2+4][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][2] * tile[row2+4][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][3] * tile[row2+4][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][4] * tile[row2+4][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][5] * tile[row2+4][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][6] * tile[row2+4][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][0] * tile[row2+5][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][1] * tile[row2+5][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][2] * tile[row2+5][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][3] * tile[row2+5][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][4] * tile[row2+5][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][5] * tile[row2+5][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][6] * tile[row2+5][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][0] * tile[row2+6][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][1] * tile[row2+6][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][2] * tile[row2+6][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][3] * tile[row2+6][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][4] * tile[row2+6][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][5] * tile[row2+6][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][6] * tile[row2+6][threadX+6]
-//line convolve.go:58
+//line convolve.go:58:20000
 				out[(t2+row2)*w+x2] = sum
+//line convolve.go:59:20000
 			}
+//line convolve.go:60:20000
 		}
+//line convolve.go:61:20000
 	}
+//line convolve.go:62:20000
+}
+
+//line quern_gen.go:2574:1
+func quernPlainConvolveUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Filter](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_convolveUnchecked(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostConvolveUnchecked(r *host.Run) {
@@ -2386,139 +2610,162 @@ func quernHostConvolveUnchecked(r *host.Run) {
 func quernRow1ConvolveUnchecked(r *host.Run, start, t1, t6, t2, t9 int, tile *[38][38]float32, in []float32, w int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line convolve.go:40
+//line convolve.go:40:20000
 		for i := start + threadX; i < 1444; i += 256 {
+//line convolve.go:41:20000
 			t3 := i / 38
+//line convolve.go:42:20000
 			t4 := i % 38
+//line convolve.go:43:20000
 			row := t3
+//line convolve.go:44:20000
 			column := t4
-//line convolve.go:42
+//line convolve.go:42:20000
 			t5 := t1 + column - 3
+//line convolve.go:43:20000
 			result0 := min(max(t5, 0), t6)
+//line convolve.go:44:20000
 			x := result0
-//line convolve.go:43
+//line convolve.go:43:20000
 			t8 := t2 + row - 3
+//line convolve.go:44:20000
 			result02 := min(max(t8, 0), t9)
+//line convolve.go:45:20000
 			y := result02
-//line convolve.go:44
+//line convolve.go:44:20000
 			tile[row][column] = in[y*w+x]
+//line convolve.go:45:20000
 		}
+//line convolve.go:46:20000
 	}
+//line convolve.go:47:20000
 }
 
 //go:noinline
+//line quern_gen.go:2646:1
 func quernRow2ConvolveUnchecked(r *host.Run, t1, w, threadY, t2, h int, filter *Filter, tile *[38][38]float32, out []float32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		x2 := t1 + threadX
-//line convolve.go:48
+//line convolve.go:48:20000
 		if !(x2 >= w) {
-//line convolve.go:51
+//line convolve.go:51:20000
 			for row2 := threadY; row2 < 32 && t2+row2 < h; row2 += 8 {
+//line convolve.go:52:20000
 				var sum float32
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][0] * tile[row2][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][1] * tile[row2][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][2] * tile[row2][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][3] * tile[row2][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][4] * tile[row2][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][5] * tile[row2][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[0][6] * tile[row2][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][0] * tile[row2+1][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][1] * tile[row2+1][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][2] * tile[row2+1][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][3] * tile[row2+1][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][4] * tile[row2+1][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][5] * tile[row2+1][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[1][6] * tile[row2+1][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][0] * tile[row2+2][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][1] * tile[row2+2][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][2] * tile[row2+2][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][3] * tile[row2+2][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][4] * tile[row2+2][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][5] * tile[row2+2][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[2][6] * tile[row2+2][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][0] * tile[row2+3][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][1] * tile[row2+3][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][2] * tile[row2+3][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][3] * tile[row2+3][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][4] * tile[row2+3][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][5] * tile[row2+3][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[3][6] * tile[row2+3][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][0] * tile[row2+4][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][1] * tile[row2+4][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][2] * tile[row2+4][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][3] * tile[row2+4][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][4] * tile[row2+4][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][5] * tile[row2+4][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[4][6] * tile[row2+4][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][0] * tile[row2+5][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][1] * tile[row2+5][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][2] * tile[row2+5][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][3] * tile[row2+5][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][4] * tile[row2+5][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][5] * tile[row2+5][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[5][6] * tile[row2+5][threadX+6]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][0] * tile[row2+6][threadX]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][1] * tile[row2+6][threadX+1]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][2] * tile[row2+6][threadX+2]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][3] * tile[row2+6][threadX+3]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][4] * tile[row2+6][threadX+4]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][5] * tile[row2+6][threadX+5]
-//line convolve.go:55
+//line convolve.go:55:20000
 				sum += filter[6][6] * tile[row2+6][threadX+6]
-//line convolve.go:58
+//line convolve.go:58:20000
 				out[(t2+row2)*w+x2] = sum
+//line convolve.go:59:20000
 			}
+//line convolve.go:60:20000
 		}
+//line convolve.go:61:20000
 	}
+//line convolve.go:62:20000
+}
+
+//line quern_gen.go:2766:1
+func quernPlainFft(r *host.Run) {
+	v0, v1, v2 := host.Slice[Complex](r, 0), host.Slice[Complex](r, 1), host.Slice[Complex](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_fft(t, v0, v1, v2) })
 }
 
 func quernHostFft(r *host.Run) {
@@ -2533,192 +2780,282 @@ func quernHostFft(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX * 512
-//line fft.go:44
+//line fft.go:44:30000
 		done = 8
+//line fft.go:45:30000
 		for threadZ := range 1 {
+//line fft.go:46:30000
 			for threadY := range 1 {
+//line fft.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:48:30000
 				first := (threadZ*1 + threadY) * 64
+//line fft.go:49:30000
 				quernRow1Fft(r, vs, first, in, t1)
+//line fft.go:50:30000
 			}
+//line fft.go:51:30000
 		}
+//line fft.go:52:30000
 		for ; done < 512; done *= 8 {
-//line fft.go:46
+//line fft.go:53:30000
+			if r.Halted() {
+//line fft.go:44:30000
+				r.Halt()
+//line fft.go:45:30000
+			}
+//line fft.go:46:30000
 			last = done / 8
+//line fft.go:47:30000
 			for threadZ := range 1 {
+//line fft.go:48:30000
 				for threadY := range 1 {
+//line fft.go:49:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:50:30000
 					first2 := (threadZ*1 + threadY) * 64
+//line fft.go:51:30000
 					quernRow2Fft(r, vs, first2, last, done, re, im)
+//line fft.go:52:30000
 				}
+//line fft.go:53:30000
 			}
+//line fft.go:54:30000
 			for threadZ := range 1 {
+//line fft.go:55:30000
 				for threadY := range 1 {
+//line fft.go:56:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:57:30000
 					first3 := (threadZ*1 + threadY) * 64
+//line fft.go:58:30000
 					quernRow3Fft(r, vs, first3, re, im)
+//line fft.go:59:30000
 				}
+//line fft.go:60:30000
 			}
+//line fft.go:61:30000
 			for threadZ := range 1 {
+//line fft.go:62:30000
 				for threadY := range 1 {
+//line fft.go:63:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:64:30000
 					first4 := (threadZ*1 + threadY) * 64
+//line fft.go:65:30000
 					quernRow4Fft(r, vs, first4, twiddles, done)
+//line fft.go:66:30000
 				}
+//line fft.go:67:30000
 			}
+//line fft.go:68:30000
 		}
+//line fft.go:69:30000
 		for threadZ := range 1 {
+//line fft.go:70:30000
 			for threadY := range 1 {
+//line fft.go:71:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:72:30000
 				first5 := (threadZ*1 + threadY) * 64
+//line fft.go:73:30000
 				quernRow5Fft(r, vs, first5, out, t1)
+//line fft.go:74:30000
 			}
+//line fft.go:75:30000
 		}
+//line fft.go:76:30000
 	}
+//line fft.go:77
 }
 
 //go:noinline
+//line quern_gen.go:2874:1
 func quernRow1Fft(r *host.Run, vs [][8]Complex, first int, in []Complex, t1 int) {
 	vRow := vs[first:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:39
+//line fft.go:39:30000
 		*v = [8]Complex{}
-//line fft.go:41
+//line fft.go:41:30000
 		v[0] = in[t1+threadX]
-//line fft.go:41
+//line fft.go:41:30000
 		v[1] = in[t1+threadX+64]
-//line fft.go:41
+//line fft.go:41:30000
 		v[2] = in[t1+threadX+128]
-//line fft.go:41
+//line fft.go:41:30000
 		v[3] = in[t1+threadX+192]
-//line fft.go:41
+//line fft.go:41:30000
 		v[4] = in[t1+threadX+256]
-//line fft.go:41
+//line fft.go:41:30000
 		v[5] = in[t1+threadX+320]
-//line fft.go:41
+//line fft.go:41:30000
 		v[6] = in[t1+threadX+384]
-//line fft.go:41
+//line fft.go:41:30000
 		v[7] = in[t1+threadX+448]
-//line fft.go:43
+//line fft.go:43:30000
 		t2 := v
-//line fft.go:43
+//line fft.go:43:30000
 		butterfly(t2)
+//line fft.go:44:30000
 	}
+//line fft.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:2908:1
 func quernRow2Fft(r *host.Run, vs [][8]Complex, first2, last, done int, re, im *[528]float32) {
 	vRow := vs[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:47
+//line fft.go:47:30000
 		to := threadX/last*done + threadX%last
+//line fft.go:48:30000
 		for r2 := 0; r2 < 8; r2++ {
+//line fft.go:49:30000
 			t3 := to + r2*last
-//line fft.go:49
+//line fft.go:49:30000
 			result0 := padded(t3)
+//line fft.go:50:30000
 			place := result0
-//line fft.go:50
+//line fft.go:50:30000
 			t6 := place
-//line fft.go:50
+//line fft.go:50:30000
 			_ = re[t6]
+//line fft.go:51:30000
 			t8 := place
-//line fft.go:50
+//line fft.go:50:30000
 			_ = im[t8]
-//line fft.go:50
+//line fft.go:50:30000
 			t9 := v[r2].Re
-//line fft.go:50
+//line fft.go:50:30000
 			t10 := v[r2].Im
-//line fft.go:50
+//line fft.go:50:30000
 			re[t6] = t9
-//line fft.go:50
+//line fft.go:50:30000
 			im[t8] = t10
+//line fft.go:51:30000
 		}
+//line fft.go:52:30000
 	}
+//line fft.go:53:30000
 }
 
 //go:noinline
+//line quern_gen.go:2948:1
 func quernRow3Fft(r *host.Run, vs [][8]Complex, first3 int, re, im *[528]float32) {
 	vRow := vs[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:53
+//line fft.go:53:30000
 		for r3 := 0; r3 < 8; r3++ {
+//line fft.go:54:30000
 			t11 := threadX + r3*64
-//line fft.go:54
+//line fft.go:54:30000
 			result02 := padded(t11)
+//line fft.go:55:30000
 			place2 := result02
-//line fft.go:55
+//line fft.go:55:30000
 			v[r3] = Complex{Re: re[place2], Im: im[place2]}
+//line fft.go:56:30000
 		}
+//line fft.go:57:30000
 	}
+//line fft.go:58:30000
 }
 
 //go:noinline
+//line quern_gen.go:2972:1
 func quernRow4Fft(r *host.Run, vs [][8]Complex, first4 int, twiddles []Complex, done int) {
 	vRow := vs[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:58
+//line fft.go:58:30000
 		for r4 := 1; r4 < 8; r4++ {
+//line fft.go:59:30000
 			t13 := v[r4]
-//line fft.go:59
+//line fft.go:59:30000
 			t14 := twiddles[r4*(threadX%done)*(64/done)]
-//line fft.go:59
+//line fft.go:59:30000
 			result03 := multiply(t13, t14)
-//line fft.go:59
+//line fft.go:59:30000
 			v[r4] = result03
+//line fft.go:60:30000
 		}
+//line fft.go:61:30000
 		t16 := v
-//line fft.go:61
+//line fft.go:61:30000
 		butterfly(t16)
+//line fft.go:62:30000
 	}
+//line fft.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:3000:1
 func quernRow5Fft(r *host.Run, vs [][8]Complex, first5 int, out []Complex, t1 int) {
 	vRow := vs[first5:][:64]
 	if t1 >= 0 && 512 <= len(out)-t1 {
 		row := (*[512]Complex)(out[t1:])
 		for threadX := range 64 {
 			v := &vRow[threadX]
-//line fft.go:64
+//line fft.go:64:30000
 			row[threadX] = v[0]
+//line fft.go:65:30000
 			row[threadX+64] = v[1]
+//line fft.go:66:30000
 			row[threadX+128] = v[2]
+//line fft.go:67:30000
 			row[threadX+192] = v[3]
+//line fft.go:68:30000
 			row[threadX+256] = v[4]
+//line fft.go:69:30000
 			row[threadX+320] = v[5]
+//line fft.go:70:30000
 			row[threadX+384] = v[6]
+//line fft.go:71:30000
 			row[threadX+448] = v[7]
+//line fft.go:72:30000
 		}
+//line fft.go:73:30000
 		return
+//line fft.go:74:30000
 	}
+//line fft.go:75:30000
 	for threadX := range 64 {
+//line fft.go:76:30000
 		r.ThreadIdx.X = threadX
+//line fft.go:77
 		v := &vRow[threadX]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX] = v[0]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+64] = v[1]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+128] = v[2]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+192] = v[3]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+256] = v[4]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+320] = v[5]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+384] = v[6]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+448] = v[7]
+//line fft.go:65:30000
 	}
+//line fft.go:66:30000
+}
+
+//line quern_gen.go:3056:1
+func quernPlainFftUnchecked(r *host.Run) {
+	v0, v1, v2 := host.Slice[Complex](r, 0), host.Slice[Complex](r, 1), host.Slice[Complex](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_fftUnchecked(t, v0, v1, v2) })
 }
 
 func quernHostFftUnchecked(r *host.Run) {
@@ -2733,192 +3070,282 @@ func quernHostFftUnchecked(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX * 512
-//line fft.go:44
+//line fft.go:44:30000
 		done = 8
+//line fft.go:45:30000
 		for threadZ := range 1 {
+//line fft.go:46:30000
 			for threadY := range 1 {
+//line fft.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:48:30000
 				first := (threadZ*1 + threadY) * 64
+//line fft.go:49:30000
 				quernRow1FftUnchecked(r, vs, first, in, t1)
+//line fft.go:50:30000
 			}
+//line fft.go:51:30000
 		}
+//line fft.go:52:30000
 		for ; done < 512; done *= 8 {
-//line fft.go:46
+//line fft.go:53:30000
+			if r.Halted() {
+//line fft.go:44:30000
+				r.Halt()
+//line fft.go:45:30000
+			}
+//line fft.go:46:30000
 			last = done / 8
+//line fft.go:47:30000
 			for threadZ := range 1 {
+//line fft.go:48:30000
 				for threadY := range 1 {
+//line fft.go:49:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:50:30000
 					first2 := (threadZ*1 + threadY) * 64
+//line fft.go:51:30000
 					quernRow2FftUnchecked(r, vs, first2, last, done, re, im)
+//line fft.go:52:30000
 				}
+//line fft.go:53:30000
 			}
+//line fft.go:54:30000
 			for threadZ := range 1 {
+//line fft.go:55:30000
 				for threadY := range 1 {
+//line fft.go:56:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:57:30000
 					first3 := (threadZ*1 + threadY) * 64
+//line fft.go:58:30000
 					quernRow3FftUnchecked(r, vs, first3, re, im)
+//line fft.go:59:30000
 				}
+//line fft.go:60:30000
 			}
+//line fft.go:61:30000
 			for threadZ := range 1 {
+//line fft.go:62:30000
 				for threadY := range 1 {
+//line fft.go:63:30000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:64:30000
 					first4 := (threadZ*1 + threadY) * 64
+//line fft.go:65:30000
 					quernRow4FftUnchecked(r, vs, first4, twiddles, done)
+//line fft.go:66:30000
 				}
+//line fft.go:67:30000
 			}
+//line fft.go:68:30000
 		}
+//line fft.go:69:30000
 		for threadZ := range 1 {
+//line fft.go:70:30000
 			for threadY := range 1 {
+//line fft.go:71:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line fft.go:72:30000
 				first5 := (threadZ*1 + threadY) * 64
+//line fft.go:73:30000
 				quernRow5FftUnchecked(r, vs, first5, out, t1)
+//line fft.go:74:30000
 			}
+//line fft.go:75:30000
 		}
+//line fft.go:76:30000
 	}
+//line fft.go:77
 }
 
 //go:noinline
+//line quern_gen.go:3164:1
 func quernRow1FftUnchecked(r *host.Run, vs [][8]Complex, first int, in []Complex, t1 int) {
 	vRow := vs[first:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:39
+//line fft.go:39:30000
 		*v = [8]Complex{}
-//line fft.go:41
+//line fft.go:41:30000
 		v[0] = in[t1+threadX]
-//line fft.go:41
+//line fft.go:41:30000
 		v[1] = in[t1+threadX+64]
-//line fft.go:41
+//line fft.go:41:30000
 		v[2] = in[t1+threadX+128]
-//line fft.go:41
+//line fft.go:41:30000
 		v[3] = in[t1+threadX+192]
-//line fft.go:41
+//line fft.go:41:30000
 		v[4] = in[t1+threadX+256]
-//line fft.go:41
+//line fft.go:41:30000
 		v[5] = in[t1+threadX+320]
-//line fft.go:41
+//line fft.go:41:30000
 		v[6] = in[t1+threadX+384]
-//line fft.go:41
+//line fft.go:41:30000
 		v[7] = in[t1+threadX+448]
-//line fft.go:43
+//line fft.go:43:30000
 		t2 := v
-//line fft.go:43
+//line fft.go:43:30000
 		butterfly(t2)
+//line fft.go:44:30000
 	}
+//line fft.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:3198:1
 func quernRow2FftUnchecked(r *host.Run, vs [][8]Complex, first2, last, done int, re, im *[528]float32) {
 	vRow := vs[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:47
+//line fft.go:47:30000
 		to := threadX/last*done + threadX%last
+//line fft.go:48:30000
 		for r2 := 0; r2 < 8; r2++ {
+//line fft.go:49:30000
 			t3 := to + r2*last
-//line fft.go:49
+//line fft.go:49:30000
 			result0 := padded(t3)
+//line fft.go:50:30000
 			place := result0
-//line fft.go:50
+//line fft.go:50:30000
 			t6 := place
-//line fft.go:50
+//line fft.go:50:30000
 			_ = re[t6]
+//line fft.go:51:30000
 			t8 := place
-//line fft.go:50
+//line fft.go:50:30000
 			_ = im[t8]
-//line fft.go:50
+//line fft.go:50:30000
 			t9 := v[r2].Re
-//line fft.go:50
+//line fft.go:50:30000
 			t10 := v[r2].Im
-//line fft.go:50
+//line fft.go:50:30000
 			re[t6] = t9
-//line fft.go:50
+//line fft.go:50:30000
 			im[t8] = t10
+//line fft.go:51:30000
 		}
+//line fft.go:52:30000
 	}
+//line fft.go:53:30000
 }
 
 //go:noinline
+//line quern_gen.go:3238:1
 func quernRow3FftUnchecked(r *host.Run, vs [][8]Complex, first3 int, re, im *[528]float32) {
 	vRow := vs[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:53
+//line fft.go:53:30000
 		for r3 := 0; r3 < 8; r3++ {
+//line fft.go:54:30000
 			t11 := threadX + r3*64
-//line fft.go:54
+//line fft.go:54:30000
 			result02 := padded(t11)
+//line fft.go:55:30000
 			place2 := result02
-//line fft.go:55
+//line fft.go:55:30000
 			v[r3] = Complex{Re: re[place2], Im: im[place2]}
+//line fft.go:56:30000
 		}
+//line fft.go:57:30000
 	}
+//line fft.go:58:30000
 }
 
 //go:noinline
+//line quern_gen.go:3262:1
 func quernRow4FftUnchecked(r *host.Run, vs [][8]Complex, first4 int, twiddles []Complex, done int) {
 	vRow := vs[first4:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v := &vRow[threadX]
-//line fft.go:58
+//line fft.go:58:30000
 		for r4 := 1; r4 < 8; r4++ {
+//line fft.go:59:30000
 			t13 := v[r4]
-//line fft.go:59
+//line fft.go:59:30000
 			t14 := twiddles[r4*(threadX%done)*(64/done)]
-//line fft.go:59
+//line fft.go:59:30000
 			result03 := multiply(t13, t14)
-//line fft.go:59
+//line fft.go:59:30000
 			v[r4] = result03
+//line fft.go:60:30000
 		}
+//line fft.go:61:30000
 		t16 := v
-//line fft.go:61
+//line fft.go:61:30000
 		butterfly(t16)
+//line fft.go:62:30000
 	}
+//line fft.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:3290:1
 func quernRow5FftUnchecked(r *host.Run, vs [][8]Complex, first5 int, out []Complex, t1 int) {
 	vRow := vs[first5:][:64]
 	if t1 >= 0 && 512 <= len(out)-t1 {
 		row := (*[512]Complex)(out[t1:])
 		for threadX := range 64 {
 			v := &vRow[threadX]
-//line fft.go:64
+//line fft.go:64:30000
 			row[threadX] = v[0]
+//line fft.go:65:30000
 			row[threadX+64] = v[1]
+//line fft.go:66:30000
 			row[threadX+128] = v[2]
+//line fft.go:67:30000
 			row[threadX+192] = v[3]
+//line fft.go:68:30000
 			row[threadX+256] = v[4]
+//line fft.go:69:30000
 			row[threadX+320] = v[5]
+//line fft.go:70:30000
 			row[threadX+384] = v[6]
+//line fft.go:71:30000
 			row[threadX+448] = v[7]
+//line fft.go:72:30000
 		}
+//line fft.go:73:30000
 		return
+//line fft.go:74:30000
 	}
+//line fft.go:75:30000
 	for threadX := range 64 {
+//line fft.go:76:30000
 		r.ThreadIdx.X = threadX
+//line fft.go:77
 		v := &vRow[threadX]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX] = v[0]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+64] = v[1]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+128] = v[2]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+192] = v[3]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+256] = v[4]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+320] = v[5]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+384] = v[6]
-//line fft.go:64
+//line fft.go:64:30000
 		out[t1+threadX+448] = v[7]
+//line fft.go:65:30000
 	}
+//line fft.go:66:30000
+}
+
+//line quern_gen.go:3346:1
+func quernPlainHistogram(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
 }
 
 func quernHostHistogram(r *host.Run) {
@@ -2939,23 +3366,35 @@ func quernHostHistogram(r *host.Run) {
 //line histogram.go:27
 		iFirst = blockX * 256
 		for ; iFirst < len(data); iFirst += size {
+//line histogram.go:29:40000
 			for threadZ := range 1 {
+//line histogram.go:30
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line histogram.go:32:40000
 					quernRow2Histogram(r, iFirst, data, local)
+//line histogram.go:33
 				}
 			}
 		}
 		for threadZ := range 1 {
+//line histogram.go:37:40000
 			for threadY := range 1 {
+//line histogram.go:38:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line histogram.go:39:40000
 				quernRow3Histogram(r, bins, local)
+//line histogram.go:40:40000
 			}
+//line histogram.go:41:40000
 		}
+//line histogram.go:42:40000
 	}
+//line histogram.go:43:40000
 }
 
 //go:noinline
+//line quern_gen.go:3398:1
 func quernRow1Histogram(r *host.Run, local *[256]uint32) {
 	row := (*[256]uint32)(local[0:])
 	for threadX := range 256 {
@@ -2965,25 +3404,33 @@ func quernRow1Histogram(r *host.Run, local *[256]uint32) {
 }
 
 //go:noinline
+//line quern_gen.go:3408:1
 func quernRow2Histogram(r *host.Run, iFirst int, data []uint8, local *[256]uint32) {
 	if iFirst >= 0 && 256 <= len(data)-iFirst && len(data)-iFirst >= 256 {
 		row2 := (*[256]uint8)(data[iFirst:])
 		for threadX := range 256 {
 //line histogram.go:28
 			local[row2[threadX]] += 1
+//line histogram.go:29:40000
 		}
+//line histogram.go:30
 		return
 	}
+//line histogram.go:32:40000
 	for threadX := range 256 {
+//line histogram.go:33
 		r.ThreadIdx.X = threadX
 //line histogram.go:27
 		if iFirst+threadX < len(data) {
 			local[data[iFirst+threadX]] += 1
+//line histogram.go:29:40000
 		}
+//line histogram.go:30
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3434:1
 func quernRow3Histogram(r *host.Run, bins []uint32, local *[256]uint32) {
 	if 256 <= len(bins) {
 		row3 := (*[256]uint32)(bins[0:])
@@ -2991,14 +3438,24 @@ func quernRow3Histogram(r *host.Run, bins []uint32, local *[256]uint32) {
 		for threadX := range 256 {
 //line histogram.go:31
 			atomic.AddUint32(&row3[threadX], row4[threadX])
+//line histogram.go:32:40000
 		}
+//line histogram.go:33
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line histogram.go:31
 		atomic.AddUint32(&bins[threadX], local[threadX])
+//line histogram.go:32:40000
 	}
+//line histogram.go:33
+}
+
+//line quern_gen.go:3456:1
+func quernPlainHistogramUnchecked(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_histogramUnchecked(t, v0, v1) })
 }
 
 func quernHostHistogramUnchecked(r *host.Run) {
@@ -3019,23 +3476,35 @@ func quernHostHistogramUnchecked(r *host.Run) {
 //line histogram.go:27
 		iFirst = blockX * 256
 		for ; iFirst < len(data); iFirst += size {
+//line histogram.go:29:40000
 			for threadZ := range 1 {
+//line histogram.go:30
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line histogram.go:32:40000
 					quernRow2HistogramUnchecked(r, iFirst, data, local)
+//line histogram.go:33
 				}
 			}
 		}
 		for threadZ := range 1 {
+//line histogram.go:37:40000
 			for threadY := range 1 {
+//line histogram.go:38:40000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line histogram.go:39:40000
 				quernRow3HistogramUnchecked(r, bins, local)
+//line histogram.go:40:40000
 			}
+//line histogram.go:41:40000
 		}
+//line histogram.go:42:40000
 	}
+//line histogram.go:43:40000
 }
 
 //go:noinline
+//line quern_gen.go:3508:1
 func quernRow1HistogramUnchecked(r *host.Run, local *[256]uint32) {
 	row := (*[256]uint32)(local[0:])
 	for threadX := range 256 {
@@ -3045,25 +3514,33 @@ func quernRow1HistogramUnchecked(r *host.Run, local *[256]uint32) {
 }
 
 //go:noinline
+//line quern_gen.go:3518:1
 func quernRow2HistogramUnchecked(r *host.Run, iFirst int, data []uint8, local *[256]uint32) {
 	if iFirst >= 0 && 256 <= len(data)-iFirst && len(data)-iFirst >= 256 {
 		row2 := (*[256]uint8)(data[iFirst:])
 		for threadX := range 256 {
 //line histogram.go:28
 			local[row2[threadX]] += 1
+//line histogram.go:29:40000
 		}
+//line histogram.go:30
 		return
 	}
+//line histogram.go:32:40000
 	for threadX := range 256 {
+//line histogram.go:33
 		r.ThreadIdx.X = threadX
 //line histogram.go:27
 		if iFirst+threadX < len(data) {
 			local[data[iFirst+threadX]] += 1
+//line histogram.go:29:40000
 		}
+//line histogram.go:30
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3544:1
 func quernRow3HistogramUnchecked(r *host.Run, bins []uint32, local *[256]uint32) {
 	if 256 <= len(bins) {
 		row3 := (*[256]uint32)(bins[0:])
@@ -3071,14 +3548,24 @@ func quernRow3HistogramUnchecked(r *host.Run, bins []uint32, local *[256]uint32)
 		for threadX := range 256 {
 //line histogram.go:31
 			atomic.AddUint32(&row3[threadX], row4[threadX])
+//line histogram.go:32:40000
 		}
+//line histogram.go:33
 		return
 	}
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 //line histogram.go:31
 		atomic.AddUint32(&bins[threadX], local[threadX])
+//line histogram.go:32:40000
 	}
+//line histogram.go:33
+}
+
+//line quern_gen.go:3566:1
+func quernPlainLbm(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_lbm(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostLbm(r *host.Run) {
@@ -3135,235 +3622,411 @@ func quernRow1Lbm(r *host.Run, base, w, y, h int, in []float32, t2, size, size2,
 		t14 := x - -1
 		t15 := x - -1
 		t16 := x - 1
-//line lbm.go:33
+//line lbm.go:33:50000
 		if !(x >= w || y >= h) {
-//line lbm.go:36
+//line lbm.go:36:50000
 			f := [9]float32{}
+//line lbm.go:37:50000
 			var density float32
+//line lbm.go:38:50000
 			var ux float32
+//line lbm.go:39:50000
 			var uy float32
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx := x
+//line lbm.go:40:50000
 			sy := y
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx < 0 {
+//line lbm.go:41:50000
 				sx += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx >= w {
+//line lbm.go:44:50000
 				sx -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy < 0 {
+//line lbm.go:47:50000
 				sy += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy >= h {
+//line lbm.go:50:50000
 				sy -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[0] = in[sy*w+sx]
+//line lbm.go:53:50000
 			density += f[0]
+//line lbm.go:54:50000
 			ux += f[0] * 0
+//line lbm.go:55:50000
 			uy += f[0] * 0
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx2 := t1
+//line lbm.go:40:50000
 			sy2 := y
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx2 < 0 {
+//line lbm.go:41:50000
 				sx2 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx2 >= w {
+//line lbm.go:44:50000
 				sx2 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy2 < 0 {
+//line lbm.go:47:50000
 				sy2 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy2 >= h {
+//line lbm.go:50:50000
 				sy2 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[1] = in[(h+sy2)*w+sx2]
+//line lbm.go:53:50000
 			density += f[1]
+//line lbm.go:54:50000
 			ux += f[1]
+//line lbm.go:55:50000
 			uy += f[1] * 0
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx3 := x
+//line lbm.go:40:50000
 			sy3 := t2
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx3 < 0 {
+//line lbm.go:41:50000
 				sx3 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx3 >= w {
+//line lbm.go:44:50000
 				sx3 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy3 < 0 {
+//line lbm.go:47:50000
 				sy3 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy3 >= h {
+//line lbm.go:50:50000
 				sy3 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[2] = in[(size+sy3)*w+sx3]
+//line lbm.go:53:50000
 			density += f[2]
+//line lbm.go:54:50000
 			ux += f[2] * 0
+//line lbm.go:55:50000
 			uy += f[2]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx4 := t12
+//line lbm.go:40:50000
 			sy4 := y
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx4 < 0 {
+//line lbm.go:41:50000
 				sx4 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx4 >= w {
+//line lbm.go:44:50000
 				sx4 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy4 < 0 {
+//line lbm.go:47:50000
 				sy4 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy4 >= h {
+//line lbm.go:50:50000
 				sy4 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[3] = in[(size2+sy4)*w+sx4]
+//line lbm.go:53:50000
 			density += f[3]
+//line lbm.go:54:50000
 			ux += -f[3]
+//line lbm.go:55:50000
 			uy += f[3] * 0
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx5 := x
+//line lbm.go:40:50000
 			sy5 := t22
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx5 < 0 {
+//line lbm.go:41:50000
 				sx5 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx5 >= w {
+//line lbm.go:44:50000
 				sx5 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy5 < 0 {
+//line lbm.go:47:50000
 				sy5 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy5 >= h {
+//line lbm.go:50:50000
 				sy5 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[4] = in[(size3+sy5)*w+sx5]
+//line lbm.go:53:50000
 			density += f[4]
+//line lbm.go:54:50000
 			ux += f[4] * 0
+//line lbm.go:55:50000
 			uy += -f[4]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx6 := t13
+//line lbm.go:40:50000
 			sy6 := t23
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx6 < 0 {
+//line lbm.go:41:50000
 				sx6 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx6 >= w {
+//line lbm.go:44:50000
 				sx6 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy6 < 0 {
+//line lbm.go:47:50000
 				sy6 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy6 >= h {
+//line lbm.go:50:50000
 				sy6 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[5] = in[(size4+sy6)*w+sx6]
+//line lbm.go:53:50000
 			density += f[5]
+//line lbm.go:54:50000
 			ux += f[5]
+//line lbm.go:55:50000
 			uy += f[5]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx7 := t14
+//line lbm.go:40:50000
 			sy7 := t24
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx7 < 0 {
+//line lbm.go:41:50000
 				sx7 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx7 >= w {
+//line lbm.go:44:50000
 				sx7 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy7 < 0 {
+//line lbm.go:47:50000
 				sy7 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy7 >= h {
+//line lbm.go:50:50000
 				sy7 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[6] = in[(size5+sy7)*w+sx7]
+//line lbm.go:53:50000
 			density += f[6]
+//line lbm.go:54:50000
 			ux += -f[6]
+//line lbm.go:55:50000
 			uy += f[6]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx8 := t15
+//line lbm.go:40:50000
 			sy8 := t25
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx8 < 0 {
+//line lbm.go:41:50000
 				sx8 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx8 >= w {
+//line lbm.go:44:50000
 				sx8 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy8 < 0 {
+//line lbm.go:47:50000
 				sy8 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy8 >= h {
+//line lbm.go:50:50000
 				sy8 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[7] = in[(size6+sy8)*w+sx8]
+//line lbm.go:53:50000
 			density += f[7]
+//line lbm.go:54:50000
 			ux += -f[7]
+//line lbm.go:55:50000
 			uy += -f[7]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx9 := t16
+//line lbm.go:40:50000
 			sy9 := t26
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx9 < 0 {
+//line lbm.go:41:50000
 				sx9 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx9 >= w {
+//line lbm.go:44:50000
 				sx9 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy9 < 0 {
+//line lbm.go:47:50000
 				sy9 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy9 >= h {
+//line lbm.go:50:50000
 				sy9 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[8] = in[(size7+sy9)*w+sx9]
+//line lbm.go:53:50000
 			density += f[8]
+//line lbm.go:54:50000
 			ux += f[8]
+//line lbm.go:55:50000
 			uy += -f[8]
-//line lbm.go:57
+//line lbm.go:57:50000
 			ux /= density
+//line lbm.go:58:50000
 			uy /= density
+//line lbm.go:59:50000
 			square := 1.5 * (ux*ux + uy*uy)
-//line lbm.go:61
+//line lbm.go:61:50000
 			u := (ux*0 + uy*0) * 3
+//line lbm.go:62:50000
 			equilibrium := density * 0.44444445 * (u + 1 + u*0.5*u - square)
+//line lbm.go:63:50000
 			out[start+x] = f[0] + omega*(equilibrium-f[0])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u2 := (ux + uy*0) * 3
+//line lbm.go:62:50000
 			equilibrium2 := density * 0.11111111 * (u2 + 1 + u2*0.5*u2 - square)
+//line lbm.go:63:50000
 			out[start2+x] = f[1] + omega*(equilibrium2-f[1])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u3 := (ux*0 + uy) * 3
+//line lbm.go:62:50000
 			equilibrium3 := density * 0.11111111 * (u3 + 1 + u3*0.5*u3 - square)
+//line lbm.go:63:50000
 			out[start3+x] = f[2] + omega*(equilibrium3-f[2])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u4 := (-ux + uy*0) * 3
+//line lbm.go:62:50000
 			equilibrium4 := density * 0.11111111 * (u4 + 1 + u4*0.5*u4 - square)
+//line lbm.go:63:50000
 			out[start4+x] = f[3] + omega*(equilibrium4-f[3])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u5 := (ux*0 + -uy) * 3
+//line lbm.go:62:50000
 			equilibrium5 := density * 0.11111111 * (u5 + 1 + u5*0.5*u5 - square)
+//line lbm.go:63:50000
 			out[start5+x] = f[4] + omega*(equilibrium5-f[4])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u6 := (ux + uy) * 3
+//line lbm.go:62:50000
 			equilibrium6 := density * 0.027777778 * (u6 + 1 + u6*0.5*u6 - square)
+//line lbm.go:63:50000
 			out[start6+x] = f[5] + omega*(equilibrium6-f[5])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u7 := (-ux + uy) * 3
+//line lbm.go:62:50000
 			equilibrium7 := density * 0.027777778 * (u7 + 1 + u7*0.5*u7 - square)
+//line lbm.go:63:50000
 			out[start7+x] = f[6] + omega*(equilibrium7-f[6])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u8 := (-ux + -uy) * 3
+//line lbm.go:62:50000
 			equilibrium8 := density * 0.027777778 * (u8 + 1 + u8*0.5*u8 - square)
+//line lbm.go:63:50000
 			out[start8+x] = f[7] + omega*(equilibrium8-f[7])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u9 := (ux + -uy) * 3
+//line lbm.go:62:50000
 			equilibrium9 := density * 0.027777778 * (u9 + 1 + u9*0.5*u9 - square)
+//line lbm.go:63:50000
 			out[start9+x] = f[8] + omega*(equilibrium9-f[8])
+//line lbm.go:64:50000
 		}
+//line lbm.go:65:50000
 	}
+//line lbm.go:66:50000
+}
+
+//line quern_gen.go:4027:1
+func quernPlainLbmUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_lbmUnchecked(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostLbmUnchecked(r *host.Run) {
@@ -3420,235 +4083,411 @@ func quernRow1LbmUnchecked(r *host.Run, base, w, y, h int, in []float32, t2, siz
 		t14 := x - -1
 		t15 := x - -1
 		t16 := x - 1
-//line lbm.go:33
+//line lbm.go:33:50000
 		if !(x >= w || y >= h) {
-//line lbm.go:36
+//line lbm.go:36:50000
 			f := [9]float32{}
+//line lbm.go:37:50000
 			var density float32
+//line lbm.go:38:50000
 			var ux float32
+//line lbm.go:39:50000
 			var uy float32
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx := x
+//line lbm.go:40:50000
 			sy := y
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx < 0 {
+//line lbm.go:41:50000
 				sx += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx >= w {
+//line lbm.go:44:50000
 				sx -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy < 0 {
+//line lbm.go:47:50000
 				sy += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy >= h {
+//line lbm.go:50:50000
 				sy -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[0] = in[sy*w+sx]
+//line lbm.go:53:50000
 			density += f[0]
+//line lbm.go:54:50000
 			ux += f[0] * 0
+//line lbm.go:55:50000
 			uy += f[0] * 0
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx2 := t1
+//line lbm.go:40:50000
 			sy2 := y
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx2 < 0 {
+//line lbm.go:41:50000
 				sx2 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx2 >= w {
+//line lbm.go:44:50000
 				sx2 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy2 < 0 {
+//line lbm.go:47:50000
 				sy2 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy2 >= h {
+//line lbm.go:50:50000
 				sy2 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[1] = in[(h+sy2)*w+sx2]
+//line lbm.go:53:50000
 			density += f[1]
+//line lbm.go:54:50000
 			ux += f[1]
+//line lbm.go:55:50000
 			uy += f[1] * 0
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx3 := x
+//line lbm.go:40:50000
 			sy3 := t2
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx3 < 0 {
+//line lbm.go:41:50000
 				sx3 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx3 >= w {
+//line lbm.go:44:50000
 				sx3 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy3 < 0 {
+//line lbm.go:47:50000
 				sy3 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy3 >= h {
+//line lbm.go:50:50000
 				sy3 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[2] = in[(size+sy3)*w+sx3]
+//line lbm.go:53:50000
 			density += f[2]
+//line lbm.go:54:50000
 			ux += f[2] * 0
+//line lbm.go:55:50000
 			uy += f[2]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx4 := t12
+//line lbm.go:40:50000
 			sy4 := y
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx4 < 0 {
+//line lbm.go:41:50000
 				sx4 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx4 >= w {
+//line lbm.go:44:50000
 				sx4 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy4 < 0 {
+//line lbm.go:47:50000
 				sy4 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy4 >= h {
+//line lbm.go:50:50000
 				sy4 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[3] = in[(size2+sy4)*w+sx4]
+//line lbm.go:53:50000
 			density += f[3]
+//line lbm.go:54:50000
 			ux += -f[3]
+//line lbm.go:55:50000
 			uy += f[3] * 0
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx5 := x
+//line lbm.go:40:50000
 			sy5 := t22
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx5 < 0 {
+//line lbm.go:41:50000
 				sx5 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx5 >= w {
+//line lbm.go:44:50000
 				sx5 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy5 < 0 {
+//line lbm.go:47:50000
 				sy5 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy5 >= h {
+//line lbm.go:50:50000
 				sy5 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[4] = in[(size3+sy5)*w+sx5]
+//line lbm.go:53:50000
 			density += f[4]
+//line lbm.go:54:50000
 			ux += f[4] * 0
+//line lbm.go:55:50000
 			uy += -f[4]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx6 := t13
+//line lbm.go:40:50000
 			sy6 := t23
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx6 < 0 {
+//line lbm.go:41:50000
 				sx6 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx6 >= w {
+//line lbm.go:44:50000
 				sx6 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy6 < 0 {
+//line lbm.go:47:50000
 				sy6 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy6 >= h {
+//line lbm.go:50:50000
 				sy6 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[5] = in[(size4+sy6)*w+sx6]
+//line lbm.go:53:50000
 			density += f[5]
+//line lbm.go:54:50000
 			ux += f[5]
+//line lbm.go:55:50000
 			uy += f[5]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx7 := t14
+//line lbm.go:40:50000
 			sy7 := t24
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx7 < 0 {
+//line lbm.go:41:50000
 				sx7 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx7 >= w {
+//line lbm.go:44:50000
 				sx7 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy7 < 0 {
+//line lbm.go:47:50000
 				sy7 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy7 >= h {
+//line lbm.go:50:50000
 				sy7 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[6] = in[(size5+sy7)*w+sx7]
+//line lbm.go:53:50000
 			density += f[6]
+//line lbm.go:54:50000
 			ux += -f[6]
+//line lbm.go:55:50000
 			uy += f[6]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx8 := t15
+//line lbm.go:40:50000
 			sy8 := t25
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx8 < 0 {
+//line lbm.go:41:50000
 				sx8 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx8 >= w {
+//line lbm.go:44:50000
 				sx8 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy8 < 0 {
+//line lbm.go:47:50000
 				sy8 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy8 >= h {
+//line lbm.go:50:50000
 				sy8 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[7] = in[(size6+sy8)*w+sx8]
+//line lbm.go:53:50000
 			density += f[7]
+//line lbm.go:54:50000
 			ux += -f[7]
+//line lbm.go:55:50000
 			uy += -f[7]
-//line lbm.go:39
+//line lbm.go:39:50000
 			sx9 := t16
+//line lbm.go:40:50000
 			sy9 := t26
-//line lbm.go:40
+//line lbm.go:40:50000
 			if sx9 < 0 {
+//line lbm.go:41:50000
 				sx9 += w
+//line lbm.go:42:50000
 			}
+//line lbm.go:43:50000
 			if sx9 >= w {
+//line lbm.go:44:50000
 				sx9 -= w
+//line lbm.go:45:50000
 			}
+//line lbm.go:46:50000
 			if sy9 < 0 {
+//line lbm.go:47:50000
 				sy9 += h
+//line lbm.go:48:50000
 			}
+//line lbm.go:49:50000
 			if sy9 >= h {
+//line lbm.go:50:50000
 				sy9 -= h
+//line lbm.go:51:50000
 			}
+//line lbm.go:52:50000
 			f[8] = in[(size7+sy9)*w+sx9]
+//line lbm.go:53:50000
 			density += f[8]
+//line lbm.go:54:50000
 			ux += f[8]
+//line lbm.go:55:50000
 			uy += -f[8]
-//line lbm.go:57
+//line lbm.go:57:50000
 			ux /= density
+//line lbm.go:58:50000
 			uy /= density
+//line lbm.go:59:50000
 			square := 1.5 * (ux*ux + uy*uy)
-//line lbm.go:61
+//line lbm.go:61:50000
 			u := (ux*0 + uy*0) * 3
+//line lbm.go:62:50000
 			equilibrium := density * 0.44444445 * (u + 1 + u*0.5*u - square)
+//line lbm.go:63:50000
 			out[start+x] = f[0] + omega*(equilibrium-f[0])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u2 := (ux + uy*0) * 3
+//line lbm.go:62:50000
 			equilibrium2 := density * 0.11111111 * (u2 + 1 + u2*0.5*u2 - square)
+//line lbm.go:63:50000
 			out[start2+x] = f[1] + omega*(equilibrium2-f[1])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u3 := (ux*0 + uy) * 3
+//line lbm.go:62:50000
 			equilibrium3 := density * 0.11111111 * (u3 + 1 + u3*0.5*u3 - square)
+//line lbm.go:63:50000
 			out[start3+x] = f[2] + omega*(equilibrium3-f[2])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u4 := (-ux + uy*0) * 3
+//line lbm.go:62:50000
 			equilibrium4 := density * 0.11111111 * (u4 + 1 + u4*0.5*u4 - square)
+//line lbm.go:63:50000
 			out[start4+x] = f[3] + omega*(equilibrium4-f[3])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u5 := (ux*0 + -uy) * 3
+//line lbm.go:62:50000
 			equilibrium5 := density * 0.11111111 * (u5 + 1 + u5*0.5*u5 - square)
+//line lbm.go:63:50000
 			out[start5+x] = f[4] + omega*(equilibrium5-f[4])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u6 := (ux + uy) * 3
+//line lbm.go:62:50000
 			equilibrium6 := density * 0.027777778 * (u6 + 1 + u6*0.5*u6 - square)
+//line lbm.go:63:50000
 			out[start6+x] = f[5] + omega*(equilibrium6-f[5])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u7 := (-ux + uy) * 3
+//line lbm.go:62:50000
 			equilibrium7 := density * 0.027777778 * (u7 + 1 + u7*0.5*u7 - square)
+//line lbm.go:63:50000
 			out[start7+x] = f[6] + omega*(equilibrium7-f[6])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u8 := (-ux + -uy) * 3
+//line lbm.go:62:50000
 			equilibrium8 := density * 0.027777778 * (u8 + 1 + u8*0.5*u8 - square)
+//line lbm.go:63:50000
 			out[start8+x] = f[7] + omega*(equilibrium8-f[7])
-//line lbm.go:61
+//line lbm.go:61:50000
 			u9 := (ux + -uy) * 3
+//line lbm.go:62:50000
 			equilibrium9 := density * 0.027777778 * (u9 + 1 + u9*0.5*u9 - square)
+//line lbm.go:63:50000
 			out[start9+x] = f[8] + omega*(equilibrium9-f[8])
+//line lbm.go:64:50000
 		}
+//line lbm.go:65:50000
 	}
+//line lbm.go:66:50000
+}
+
+//line quern_gen.go:4488:1
+func quernPlainLife(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_life(t, v0, v1, v2, v3) })
 }
 
 func quernHostLife(r *host.Run) {
@@ -3683,39 +4522,69 @@ func quernRow1Life(r *host.Run, base, w, y, h, t3, t4 int, in []uint8, t6 int, o
 		t2 := x + 1
 //line life.go:22
 		if !(x >= w || y >= h) {
-//line life.go:25
+//line life.go:25:60000
 			left := t1
+//line life.go:26:60000
 			right := t2
-//line life.go:26
+//line life.go:26:60000
 			if left < 0 {
+//line life.go:27:60000
 				left = w - 1
+//line life.go:28:60000
 			}
+//line life.go:29:60000
 			if right == w {
+//line life.go:30:60000
 				right = 0
+//line life.go:31:60000
 			}
+//line life.go:32:60000
 			up := t3
+//line life.go:33:60000
 			down := t4
-//line life.go:33
+//line life.go:33:60000
 			if up < 0 {
+//line life.go:34:60000
 				up = h - 1
+//line life.go:35:60000
 			}
+//line life.go:36:60000
 			if down == h {
+//line life.go:37:60000
 				down = 0
+//line life.go:38:60000
 			}
+//line life.go:39:60000
 			t5 := up * w
+//line life.go:40:60000
 			t7 := down * w
+//line life.go:41:60000
 			above := t5
+//line life.go:42:60000
 			below := t7
-//line life.go:40
+//line life.go:40:60000
 			neighbours := in[above+left] + in[above+x] + in[above+right] + in[t6+left] + in[t6+right] + in[below+left] + in[below+x] + in[below+right]
-//line life.go:43
+//line life.go:43:60000
 			var next uint8
+//line life.go:44:60000
 			if neighbours == 3 || neighbours == 2 && in[t6+x] == 1 {
+//line life.go:45:60000
 				next = 1
+//line life.go:46:60000
 			}
+//line life.go:47:60000
 			out[t6+x] = next
+//line life.go:48:60000
 		}
+//line life.go:49:60000
 	}
+//line life.go:50:60000
+}
+
+//line quern_gen.go:4585:1
+func quernPlainLifeUnchecked(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_lifeUnchecked(t, v0, v1, v2, v3) })
 }
 
 func quernHostLifeUnchecked(r *host.Run) {
@@ -3750,39 +4619,69 @@ func quernRow1LifeUnchecked(r *host.Run, base, w, y, h, t3, t4 int, in []uint8, 
 		t2 := x + 1
 //line life.go:22
 		if !(x >= w || y >= h) {
-//line life.go:25
+//line life.go:25:60000
 			left := t1
+//line life.go:26:60000
 			right := t2
-//line life.go:26
+//line life.go:26:60000
 			if left < 0 {
+//line life.go:27:60000
 				left = w - 1
+//line life.go:28:60000
 			}
+//line life.go:29:60000
 			if right == w {
+//line life.go:30:60000
 				right = 0
+//line life.go:31:60000
 			}
+//line life.go:32:60000
 			up := t3
+//line life.go:33:60000
 			down := t4
-//line life.go:33
+//line life.go:33:60000
 			if up < 0 {
+//line life.go:34:60000
 				up = h - 1
+//line life.go:35:60000
 			}
+//line life.go:36:60000
 			if down == h {
+//line life.go:37:60000
 				down = 0
+//line life.go:38:60000
 			}
+//line life.go:39:60000
 			t5 := up * w
+//line life.go:40:60000
 			t7 := down * w
+//line life.go:41:60000
 			above := t5
+//line life.go:42:60000
 			below := t7
-//line life.go:40
+//line life.go:40:60000
 			neighbours := in[above+left] + in[above+x] + in[above+right] + in[t6+left] + in[t6+right] + in[below+left] + in[below+x] + in[below+right]
-//line life.go:43
+//line life.go:43:60000
 			var next uint8
+//line life.go:44:60000
 			if neighbours == 3 || neighbours == 2 && in[t6+x] == 1 {
+//line life.go:45:60000
 				next = 1
+//line life.go:46:60000
 			}
+//line life.go:47:60000
 			out[t6+x] = next
+//line life.go:48:60000
 		}
+//line life.go:49:60000
 	}
+//line life.go:50:60000
+}
+
+//line quern_gen.go:4682:1
+func quernPlainMandelbrot(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_mandelbrot(t, v0, v1, v2, v3) })
 }
 
 func quernHostMandelbrot(r *host.Run) {
@@ -3819,63 +4718,119 @@ func quernRow1Mandelbrot(r *host.Run, base, w, py, h int, value float32, limit i
 			cr := float32(px)*value - 2.25
 //line mandelbrot.go:23
 			if !(px >= w || py >= h) {
-//line mandelbrot.go:28
+//line mandelbrot.go:28:70000
 				var zr float32
+//line mandelbrot.go:29:70000
 				var zi float32
-//line mandelbrot.go:29
+//line mandelbrot.go:29:70000
 				n := 0
+//line mandelbrot.go:30:70000
 				for n < limit {
-					t1 := zr * zr
-					t2 := zi * zi
-					rr := t1
-					ii := t2
-//line mandelbrot.go:32
-					if rr+ii > 4 {
-						break
+//line mandelbrot.go:31:70000
+					if r.Halted() {
+//line mandelbrot.go:30:70000
+						r.Halt()
+//line mandelbrot.go:31:70000
 					}
+//line mandelbrot.go:31:70000
+					t1 := zr * zr
+//line mandelbrot.go:32:70000
+					t2 := zi * zi
+//line mandelbrot.go:33:70000
+					rr := t1
+//line mandelbrot.go:34:70000
+					ii := t2
+//line mandelbrot.go:32:70000
+					if rr+ii > 4 {
+//line mandelbrot.go:33:70000
+						break
+//line mandelbrot.go:34:70000
+					}
+//line mandelbrot.go:35:70000
 					t3 := rr - ii + cr
+//line mandelbrot.go:36:70000
 					t4 := 2*zr*zi + ci
+//line mandelbrot.go:37:70000
 					zr = t3
+//line mandelbrot.go:38:70000
 					zi = t4
-//line mandelbrot.go:36
+//line mandelbrot.go:36:70000
 					n++
+//line mandelbrot.go:37:70000
 				}
+//line mandelbrot.go:38:70000
 				row[threadX] = int32(n)
+//line mandelbrot.go:39:70000
 			}
+//line mandelbrot.go:40:70000
 		}
+//line mandelbrot.go:41:70000
 		return
+//line mandelbrot.go:42:70000
 	}
+//line mandelbrot.go:43:70000
 	for threadX := range 16 {
+//line mandelbrot.go:44:70000
 		r.ThreadIdx.X = threadX
+//line mandelbrot.go:45:70000
 		px := base + threadX
 //line mandelbrot.go:23
 		if !(px >= w || py >= h) {
-//line mandelbrot.go:26
+//line mandelbrot.go:26:70000
 			cr := float32(px)*value - 2.25
-//line mandelbrot.go:28
+//line mandelbrot.go:28:70000
 			var zr float32
+//line mandelbrot.go:29:70000
 			var zi float32
-//line mandelbrot.go:29
+//line mandelbrot.go:29:70000
 			n := 0
+//line mandelbrot.go:30:70000
 			for n < limit {
-				t1 := zr * zr
-				t2 := zi * zi
-				rr := t1
-				ii := t2
-//line mandelbrot.go:32
-				if rr+ii > 4 {
-					break
+//line mandelbrot.go:31:70000
+				if r.Halted() {
+//line mandelbrot.go:30:70000
+					r.Halt()
+//line mandelbrot.go:31:70000
 				}
+//line mandelbrot.go:31:70000
+				t1 := zr * zr
+//line mandelbrot.go:32:70000
+				t2 := zi * zi
+//line mandelbrot.go:33:70000
+				rr := t1
+//line mandelbrot.go:34:70000
+				ii := t2
+//line mandelbrot.go:32:70000
+				if rr+ii > 4 {
+//line mandelbrot.go:33:70000
+					break
+//line mandelbrot.go:34:70000
+				}
+//line mandelbrot.go:35:70000
 				t3 := rr - ii + cr
+//line mandelbrot.go:36:70000
 				t4 := 2*zr*zi + ci
+//line mandelbrot.go:37:70000
 				zr = t3
+//line mandelbrot.go:38:70000
 				zi = t4
-//line mandelbrot.go:36
+//line mandelbrot.go:36:70000
 				n++
+//line mandelbrot.go:37:70000
 			}
+//line mandelbrot.go:38:70000
 			steps[start+px] = int32(n)
+//line mandelbrot.go:39:70000
 		}
+//line mandelbrot.go:40:70000
 	}
+//line mandelbrot.go:41:70000
+}
+
+//line quern_gen.go:4831:1
+func quernPlainMandelbrotUnchecked(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_mandelbrotUnchecked(t, v0, v1, v2, v3) })
 }
 
 func quernHostMandelbrotUnchecked(r *host.Run) {
@@ -3912,63 +4867,119 @@ func quernRow1MandelbrotUnchecked(r *host.Run, base, w, py, h int, value float32
 			cr := float32(px)*value - 2.25
 //line mandelbrot.go:23
 			if !(px >= w || py >= h) {
-//line mandelbrot.go:28
+//line mandelbrot.go:28:70000
 				var zr float32
+//line mandelbrot.go:29:70000
 				var zi float32
-//line mandelbrot.go:29
+//line mandelbrot.go:29:70000
 				n := 0
+//line mandelbrot.go:30:70000
 				for n < limit {
-					t1 := zr * zr
-					t2 := zi * zi
-					rr := t1
-					ii := t2
-//line mandelbrot.go:32
-					if rr+ii > 4 {
-						break
+//line mandelbrot.go:31:70000
+					if r.Halted() {
+//line mandelbrot.go:30:70000
+						r.Halt()
+//line mandelbrot.go:31:70000
 					}
+//line mandelbrot.go:31:70000
+					t1 := zr * zr
+//line mandelbrot.go:32:70000
+					t2 := zi * zi
+//line mandelbrot.go:33:70000
+					rr := t1
+//line mandelbrot.go:34:70000
+					ii := t2
+//line mandelbrot.go:32:70000
+					if rr+ii > 4 {
+//line mandelbrot.go:33:70000
+						break
+//line mandelbrot.go:34:70000
+					}
+//line mandelbrot.go:35:70000
 					t3 := rr - ii + cr
+//line mandelbrot.go:36:70000
 					t4 := 2*zr*zi + ci
+//line mandelbrot.go:37:70000
 					zr = t3
+//line mandelbrot.go:38:70000
 					zi = t4
-//line mandelbrot.go:36
+//line mandelbrot.go:36:70000
 					n++
+//line mandelbrot.go:37:70000
 				}
+//line mandelbrot.go:38:70000
 				row[threadX] = int32(n)
+//line mandelbrot.go:39:70000
 			}
+//line mandelbrot.go:40:70000
 		}
+//line mandelbrot.go:41:70000
 		return
+//line mandelbrot.go:42:70000
 	}
+//line mandelbrot.go:43:70000
 	for threadX := range 16 {
+//line mandelbrot.go:44:70000
 		r.ThreadIdx.X = threadX
+//line mandelbrot.go:45:70000
 		px := base + threadX
 //line mandelbrot.go:23
 		if !(px >= w || py >= h) {
-//line mandelbrot.go:26
+//line mandelbrot.go:26:70000
 			cr := float32(px)*value - 2.25
-//line mandelbrot.go:28
+//line mandelbrot.go:28:70000
 			var zr float32
+//line mandelbrot.go:29:70000
 			var zi float32
-//line mandelbrot.go:29
+//line mandelbrot.go:29:70000
 			n := 0
+//line mandelbrot.go:30:70000
 			for n < limit {
-				t1 := zr * zr
-				t2 := zi * zi
-				rr := t1
-				ii := t2
-//line mandelbrot.go:32
-				if rr+ii > 4 {
-					break
+//line mandelbrot.go:31:70000
+				if r.Halted() {
+//line mandelbrot.go:30:70000
+					r.Halt()
+//line mandelbrot.go:31:70000
 				}
+//line mandelbrot.go:31:70000
+				t1 := zr * zr
+//line mandelbrot.go:32:70000
+				t2 := zi * zi
+//line mandelbrot.go:33:70000
+				rr := t1
+//line mandelbrot.go:34:70000
+				ii := t2
+//line mandelbrot.go:32:70000
+				if rr+ii > 4 {
+//line mandelbrot.go:33:70000
+					break
+//line mandelbrot.go:34:70000
+				}
+//line mandelbrot.go:35:70000
 				t3 := rr - ii + cr
+//line mandelbrot.go:36:70000
 				t4 := 2*zr*zi + ci
+//line mandelbrot.go:37:70000
 				zr = t3
+//line mandelbrot.go:38:70000
 				zi = t4
-//line mandelbrot.go:36
+//line mandelbrot.go:36:70000
 				n++
+//line mandelbrot.go:37:70000
 			}
+//line mandelbrot.go:38:70000
 			steps[start+px] = int32(n)
+//line mandelbrot.go:39:70000
 		}
+//line mandelbrot.go:40:70000
 	}
+//line mandelbrot.go:41:70000
+}
+
+//line quern_gen.go:4980:1
+func quernPlainNbody(r *host.Run) {
+	v0, v1 := host.Slice[Body](r, 0), host.Slice[Acceleration](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_nbody(t, v0, v1) })
 }
 
 func quernHostNbody(r *host.Run) {
@@ -3981,41 +4992,79 @@ func quernHostNbody(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256 * 2
-//line nbody.go:50
+//line nbody.go:50:80000
 		first = 0
+//line nbody.go:51:80000
 		for threadZ := range 1 {
+//line nbody.go:52:80000
 			for threadY := range 1 {
+//line nbody.go:53:80000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:54:80000
 				first2 := (threadZ*1 + threadY) * 256
+//line nbody.go:55:80000
 				quernRow1Nbody(r, mes, first2, as, base, bodies)
+//line nbody.go:56:80000
 			}
+//line nbody.go:57:80000
 		}
+//line nbody.go:58:80000
 		for ; first < len(bodies); first += 256 {
+//line nbody.go:59:80000
+			if r.Halted() {
+//line nbody.go:50:80000
+				r.Halt()
+//line nbody.go:51:80000
+			}
+//line nbody.go:52:80000
 			for threadZ := range 1 {
+//line nbody.go:53:80000
 				for threadY := range 1 {
+//line nbody.go:54:80000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:55:80000
 					quernRow2Nbody(r, first, bodies, tile)
+//line nbody.go:56:80000
 				}
+//line nbody.go:57:80000
 			}
+//line nbody.go:58:80000
 			for threadZ := range 1 {
+//line nbody.go:59:80000
 				for threadY := range 1 {
+//line nbody.go:60:80000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:61:80000
 					first3 := (threadZ*1 + threadY) * 256
+//line nbody.go:62:80000
 					quernRow3Nbody(r, mes, first3, as, tile)
+//line nbody.go:63:80000
 				}
+//line nbody.go:64:80000
 			}
+//line nbody.go:65:80000
 		}
+//line nbody.go:66:80000
 		for threadZ := range 1 {
+//line nbody.go:67:80000
 			for threadY := range 1 {
+//line nbody.go:68:80000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:69:80000
 				first4 := (threadZ*1 + threadY) * 256
+//line nbody.go:70:80000
 				quernRow4Nbody(r, as, first4, base, bodies, accelerations)
+//line nbody.go:71:80000
 			}
+//line nbody.go:72:80000
 		}
+//line nbody.go:73:80000
 	}
+//line nbody.go:74:80000
 }
 
 //go:noinline
+//line quern_gen.go:5068:1
 func quernRow1Nbody(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration, base int, bodies []Body) {
 	meRow := mes[first2:][:256]
 	aRow := as[first2:][:256]
@@ -4026,58 +5075,85 @@ func quernRow1Nbody(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration
 			a := &aRow[threadX]
 			mine := base + threadX
 			i := mine + 256
-//line nbody.go:43
+//line nbody.go:43:80000
 			*me = [2]Body{}
-//line nbody.go:45
+//line nbody.go:45:80000
 			if mine < len(bodies) {
+//line nbody.go:46:80000
 				me[0] = row[threadX]
+//line nbody.go:47:80000
 			}
-//line nbody.go:45
+//line nbody.go:45:80000
 			if i < len(bodies) {
+//line nbody.go:46:80000
 				me[1] = row[threadX+256]
+//line nbody.go:47:80000
 			}
-//line nbody.go:49
+//line nbody.go:49:80000
 			*a = [2]Acceleration{}
+//line nbody.go:50:80000
 		}
+//line nbody.go:51:80000
 		return
+//line nbody.go:52:80000
 	}
+//line nbody.go:53:80000
 	for threadX := range 256 {
+//line nbody.go:54:80000
 		r.ThreadIdx.X = threadX
+//line nbody.go:55:80000
 		me := &meRow[threadX]
+//line nbody.go:56:80000
 		a := &aRow[threadX]
+//line nbody.go:57:80000
 		mine := base + threadX
+//line nbody.go:58:80000
 		i := mine + 256
-//line nbody.go:43
+//line nbody.go:43:80000
 		*me = [2]Body{}
-//line nbody.go:45
+//line nbody.go:45:80000
 		if mine < len(bodies) {
+//line nbody.go:46:80000
 			me[0] = bodies[mine]
+//line nbody.go:47:80000
 		}
-//line nbody.go:45
+//line nbody.go:45:80000
 		if i < len(bodies) {
+//line nbody.go:46:80000
 			me[1] = bodies[i]
+//line nbody.go:47:80000
 		}
-//line nbody.go:49
+//line nbody.go:49:80000
 		*a = [2]Acceleration{}
+//line nbody.go:50:80000
 	}
+//line nbody.go:51:80000
 }
 
 //go:noinline
+//line quern_gen.go:5135:1
 func quernRow2Nbody(r *host.Run, first int, bodies []Body, tile *[256]Body) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line nbody.go:51
+//line nbody.go:51:80000
 		other := Body{}
+//line nbody.go:52:80000
 		j := first + threadX
+//line nbody.go:53:80000
 		if j < len(bodies) {
-//line nbody.go:53
+//line nbody.go:53:80000
 			other = bodies[j]
+//line nbody.go:54:80000
 		}
+//line nbody.go:55:80000
 		tile[threadX] = other
+//line nbody.go:56:80000
 	}
+//line nbody.go:57:80000
 }
 
 //go:noinline
+//line quern_gen.go:5157:1
 func quernRow3Nbody(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration, tile *[256]Body) {
 	meRow := mes[first3:][:256]
 	aRow := as[first3:][:256]
@@ -4085,46 +5161,71 @@ func quernRow3Nbody(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
-//line nbody.go:57
+//line nbody.go:57:80000
 		for j2 := 0; j2 < 256; j2++ {
+//line nbody.go:58:80000
 			b := tile[j2]
-//line nbody.go:60
+//line nbody.go:60:80000
 			t1 := b.X - me[0].X
+//line nbody.go:61:80000
 			t2 := b.Y - me[0].Y
+//line nbody.go:62:80000
 			t3 := b.Z - me[0].Z
+//line nbody.go:63:80000
 			dx := t1
+//line nbody.go:64:80000
 			dy := t2
+//line nbody.go:65:80000
 			dz := t3
-//line nbody.go:61
+//line nbody.go:61:80000
 			t4 := dx*dx + 0.001 + dy*dy + dz*dz
+//line nbody.go:62:80000
 			result0 := kernel.Rsqrt[float32](t4)
+//line nbody.go:63:80000
 			inverse := result0
-//line nbody.go:62
+//line nbody.go:62:80000
 			f := b.Mass * inverse * inverse * inverse
+//line nbody.go:63:80000
 			a[0].X += f * dx
+//line nbody.go:64:80000
 			a[0].Y += f * dy
+//line nbody.go:65:80000
 			a[0].Z += f * dz
-//line nbody.go:60
+//line nbody.go:60:80000
 			t12 := b.X - me[1].X
+//line nbody.go:61:80000
 			t22 := b.Y - me[1].Y
+//line nbody.go:62:80000
 			t32 := b.Z - me[1].Z
+//line nbody.go:63:80000
 			dx2 := t12
+//line nbody.go:64:80000
 			dy2 := t22
+//line nbody.go:65:80000
 			dz2 := t32
-//line nbody.go:61
+//line nbody.go:61:80000
 			t42 := dx2*dx2 + 0.001 + dy2*dy2 + dz2*dz2
+//line nbody.go:62:80000
 			result02 := kernel.Rsqrt[float32](t42)
+//line nbody.go:63:80000
 			inverse2 := result02
-//line nbody.go:62
+//line nbody.go:62:80000
 			f2 := b.Mass * inverse2 * inverse2 * inverse2
+//line nbody.go:63:80000
 			a[1].X += f2 * dx2
+//line nbody.go:64:80000
 			a[1].Y += f2 * dy2
+//line nbody.go:65:80000
 			a[1].Z += f2 * dz2
+//line nbody.go:66:80000
 		}
+//line nbody.go:67:80000
 	}
+//line nbody.go:68:80000
 }
 
 //go:noinline
+//line quern_gen.go:5229:1
 func quernRow4Nbody(r *host.Run, as [][2]Acceleration, first4, base int, bodies []Body, accelerations []Acceleration) {
 	aRow := as[first4:][:256]
 	if base >= 0 && 512 <= len(accelerations)-base {
@@ -4133,31 +5234,52 @@ func quernRow4Nbody(r *host.Run, as [][2]Acceleration, first4, base int, bodies 
 			a := &aRow[threadX]
 			mine := base + threadX
 			i2 := mine + 256
-//line nbody.go:71
+//line nbody.go:71:80000
 			if mine < len(bodies) {
+//line nbody.go:72:80000
 				row2[threadX] = a[0]
+//line nbody.go:73:80000
 			}
-//line nbody.go:71
+//line nbody.go:71:80000
 			if i2 < len(bodies) {
+//line nbody.go:72:80000
 				row2[threadX+256] = a[1]
+//line nbody.go:73:80000
 			}
+//line nbody.go:74:80000
 		}
+//line nbody.go:75:80000
 		return
+//line nbody.go:76:80000
 	}
+//line nbody.go:77:80000
 	for threadX := range 256 {
+//line nbody.go:78
 		r.ThreadIdx.X = threadX
 		a := &aRow[threadX]
 		mine := base + threadX
 		i2 := mine + 256
-//line nbody.go:71
+//line nbody.go:71:80000
 		if mine < len(bodies) {
+//line nbody.go:72:80000
 			accelerations[mine] = a[0]
+//line nbody.go:73:80000
 		}
-//line nbody.go:71
+//line nbody.go:71:80000
 		if i2 < len(bodies) {
+//line nbody.go:72:80000
 			accelerations[i2] = a[1]
+//line nbody.go:73:80000
 		}
+//line nbody.go:74:80000
 	}
+//line nbody.go:75:80000
+}
+
+//line quern_gen.go:5280:1
+func quernPlainNbodyUnchecked(r *host.Run) {
+	v0, v1 := host.Slice[Body](r, 0), host.Slice[Acceleration](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_nbodyUnchecked(t, v0, v1) })
 }
 
 func quernHostNbodyUnchecked(r *host.Run) {
@@ -4170,41 +5292,79 @@ func quernHostNbodyUnchecked(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256 * 2
-//line nbody.go:50
+//line nbody.go:50:80000
 		first = 0
+//line nbody.go:51:80000
 		for threadZ := range 1 {
+//line nbody.go:52:80000
 			for threadY := range 1 {
+//line nbody.go:53:80000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:54:80000
 				first2 := (threadZ*1 + threadY) * 256
+//line nbody.go:55:80000
 				quernRow1NbodyUnchecked(r, mes, first2, as, base, bodies)
+//line nbody.go:56:80000
 			}
+//line nbody.go:57:80000
 		}
+//line nbody.go:58:80000
 		for ; first < len(bodies); first += 256 {
+//line nbody.go:59:80000
+			if r.Halted() {
+//line nbody.go:50:80000
+				r.Halt()
+//line nbody.go:51:80000
+			}
+//line nbody.go:52:80000
 			for threadZ := range 1 {
+//line nbody.go:53:80000
 				for threadY := range 1 {
+//line nbody.go:54:80000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:55:80000
 					quernRow2NbodyUnchecked(r, first, bodies, tile)
+//line nbody.go:56:80000
 				}
+//line nbody.go:57:80000
 			}
+//line nbody.go:58:80000
 			for threadZ := range 1 {
+//line nbody.go:59:80000
 				for threadY := range 1 {
+//line nbody.go:60:80000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:61:80000
 					first3 := (threadZ*1 + threadY) * 256
+//line nbody.go:62:80000
 					quernRow3NbodyUnchecked(r, mes, first3, as, tile)
+//line nbody.go:63:80000
 				}
+//line nbody.go:64:80000
 			}
+//line nbody.go:65:80000
 		}
+//line nbody.go:66:80000
 		for threadZ := range 1 {
+//line nbody.go:67:80000
 			for threadY := range 1 {
+//line nbody.go:68:80000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line nbody.go:69:80000
 				first4 := (threadZ*1 + threadY) * 256
+//line nbody.go:70:80000
 				quernRow4NbodyUnchecked(r, as, first4, base, bodies, accelerations)
+//line nbody.go:71:80000
 			}
+//line nbody.go:72:80000
 		}
+//line nbody.go:73:80000
 	}
+//line nbody.go:74:80000
 }
 
 //go:noinline
+//line quern_gen.go:5368:1
 func quernRow1NbodyUnchecked(r *host.Run, mes [][2]Body, first2 int, as [][2]Acceleration, base int, bodies []Body) {
 	meRow := mes[first2:][:256]
 	aRow := as[first2:][:256]
@@ -4215,58 +5375,85 @@ func quernRow1NbodyUnchecked(r *host.Run, mes [][2]Body, first2 int, as [][2]Acc
 			a := &aRow[threadX]
 			mine := base + threadX
 			i := mine + 256
-//line nbody.go:43
+//line nbody.go:43:80000
 			*me = [2]Body{}
-//line nbody.go:45
+//line nbody.go:45:80000
 			if mine < len(bodies) {
+//line nbody.go:46:80000
 				me[0] = row[threadX]
+//line nbody.go:47:80000
 			}
-//line nbody.go:45
+//line nbody.go:45:80000
 			if i < len(bodies) {
+//line nbody.go:46:80000
 				me[1] = row[threadX+256]
+//line nbody.go:47:80000
 			}
-//line nbody.go:49
+//line nbody.go:49:80000
 			*a = [2]Acceleration{}
+//line nbody.go:50:80000
 		}
+//line nbody.go:51:80000
 		return
+//line nbody.go:52:80000
 	}
+//line nbody.go:53:80000
 	for threadX := range 256 {
+//line nbody.go:54:80000
 		r.ThreadIdx.X = threadX
+//line nbody.go:55:80000
 		me := &meRow[threadX]
+//line nbody.go:56:80000
 		a := &aRow[threadX]
+//line nbody.go:57:80000
 		mine := base + threadX
+//line nbody.go:58:80000
 		i := mine + 256
-//line nbody.go:43
+//line nbody.go:43:80000
 		*me = [2]Body{}
-//line nbody.go:45
+//line nbody.go:45:80000
 		if mine < len(bodies) {
+//line nbody.go:46:80000
 			me[0] = bodies[mine]
+//line nbody.go:47:80000
 		}
-//line nbody.go:45
+//line nbody.go:45:80000
 		if i < len(bodies) {
+//line nbody.go:46:80000
 			me[1] = bodies[i]
+//line nbody.go:47:80000
 		}
-//line nbody.go:49
+//line nbody.go:49:80000
 		*a = [2]Acceleration{}
+//line nbody.go:50:80000
 	}
+//line nbody.go:51:80000
 }
 
 //go:noinline
+//line quern_gen.go:5435:1
 func quernRow2NbodyUnchecked(r *host.Run, first int, bodies []Body, tile *[256]Body) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line nbody.go:51
+//line nbody.go:51:80000
 		other := Body{}
+//line nbody.go:52:80000
 		j := first + threadX
+//line nbody.go:53:80000
 		if j < len(bodies) {
-//line nbody.go:53
+//line nbody.go:53:80000
 			other = bodies[j]
+//line nbody.go:54:80000
 		}
+//line nbody.go:55:80000
 		tile[threadX] = other
+//line nbody.go:56:80000
 	}
+//line nbody.go:57:80000
 }
 
 //go:noinline
+//line quern_gen.go:5457:1
 func quernRow3NbodyUnchecked(r *host.Run, mes [][2]Body, first3 int, as [][2]Acceleration, tile *[256]Body) {
 	meRow := mes[first3:][:256]
 	aRow := as[first3:][:256]
@@ -4274,46 +5461,71 @@ func quernRow3NbodyUnchecked(r *host.Run, mes [][2]Body, first3 int, as [][2]Acc
 		r.ThreadIdx.X = threadX
 		me := &meRow[threadX]
 		a := &aRow[threadX]
-//line nbody.go:57
+//line nbody.go:57:80000
 		for j2 := 0; j2 < 256; j2++ {
+//line nbody.go:58:80000
 			b := tile[j2]
-//line nbody.go:60
+//line nbody.go:60:80000
 			t1 := b.X - me[0].X
+//line nbody.go:61:80000
 			t2 := b.Y - me[0].Y
+//line nbody.go:62:80000
 			t3 := b.Z - me[0].Z
+//line nbody.go:63:80000
 			dx := t1
+//line nbody.go:64:80000
 			dy := t2
+//line nbody.go:65:80000
 			dz := t3
-//line nbody.go:61
+//line nbody.go:61:80000
 			t4 := dx*dx + 0.001 + dy*dy + dz*dz
+//line nbody.go:62:80000
 			result0 := kernel.Rsqrt[float32](t4)
+//line nbody.go:63:80000
 			inverse := result0
-//line nbody.go:62
+//line nbody.go:62:80000
 			f := b.Mass * inverse * inverse * inverse
+//line nbody.go:63:80000
 			a[0].X += f * dx
+//line nbody.go:64:80000
 			a[0].Y += f * dy
+//line nbody.go:65:80000
 			a[0].Z += f * dz
-//line nbody.go:60
+//line nbody.go:60:80000
 			t12 := b.X - me[1].X
+//line nbody.go:61:80000
 			t22 := b.Y - me[1].Y
+//line nbody.go:62:80000
 			t32 := b.Z - me[1].Z
+//line nbody.go:63:80000
 			dx2 := t12
+//line nbody.go:64:80000
 			dy2 := t22
+//line nbody.go:65:80000
 			dz2 := t32
-//line nbody.go:61
+//line nbody.go:61:80000
 			t42 := dx2*dx2 + 0.001 + dy2*dy2 + dz2*dz2
+//line nbody.go:62:80000
 			result02 := kernel.Rsqrt[float32](t42)
+//line nbody.go:63:80000
 			inverse2 := result02
-//line nbody.go:62
+//line nbody.go:62:80000
 			f2 := b.Mass * inverse2 * inverse2 * inverse2
+//line nbody.go:63:80000
 			a[1].X += f2 * dx2
+//line nbody.go:64:80000
 			a[1].Y += f2 * dy2
+//line nbody.go:65:80000
 			a[1].Z += f2 * dz2
+//line nbody.go:66:80000
 		}
+//line nbody.go:67:80000
 	}
+//line nbody.go:68:80000
 }
 
 //go:noinline
+//line quern_gen.go:5529:1
 func quernRow4NbodyUnchecked(r *host.Run, as [][2]Acceleration, first4, base int, bodies []Body, accelerations []Acceleration) {
 	aRow := as[first4:][:256]
 	if base >= 0 && 512 <= len(accelerations)-base {
@@ -4322,31 +5534,52 @@ func quernRow4NbodyUnchecked(r *host.Run, as [][2]Acceleration, first4, base int
 			a := &aRow[threadX]
 			mine := base + threadX
 			i2 := mine + 256
-//line nbody.go:71
+//line nbody.go:71:80000
 			if mine < len(bodies) {
+//line nbody.go:72:80000
 				row2[threadX] = a[0]
+//line nbody.go:73:80000
 			}
-//line nbody.go:71
+//line nbody.go:71:80000
 			if i2 < len(bodies) {
+//line nbody.go:72:80000
 				row2[threadX+256] = a[1]
+//line nbody.go:73:80000
 			}
+//line nbody.go:74:80000
 		}
+//line nbody.go:75:80000
 		return
+//line nbody.go:76:80000
 	}
+//line nbody.go:77:80000
 	for threadX := range 256 {
+//line nbody.go:78
 		r.ThreadIdx.X = threadX
 		a := &aRow[threadX]
 		mine := base + threadX
 		i2 := mine + 256
-//line nbody.go:71
+//line nbody.go:71:80000
 		if mine < len(bodies) {
+//line nbody.go:72:80000
 			accelerations[mine] = a[0]
+//line nbody.go:73:80000
 		}
-//line nbody.go:71
+//line nbody.go:71:80000
 		if i2 < len(bodies) {
+//line nbody.go:72:80000
 			accelerations[i2] = a[1]
+//line nbody.go:73:80000
 		}
+//line nbody.go:74:80000
 	}
+//line nbody.go:75:80000
+}
+
+//line quern_gen.go:5580:1
+func quernPlainBlackScholes(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_blackScholes(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostBlackScholes(r *host.Run) {
@@ -4383,36 +5616,57 @@ func quernRow1BlackScholes(r *host.Run, base int, spots, strikes, years []float3
 			t2 := strikes[i]
 //line options.go:24
 			t3 := years[i]
+//line options.go:25:90000
 			spot := t1
+//line options.go:26:90000
 			strike := t2
+//line options.go:27:90000
 			time := t3
-//line options.go:25
+//line options.go:25:90000
 			deviation := volatility * float32(math.Sqrt(float64(time)))
+//line options.go:26:90000
 			t4 := spot / strike
-//line options.go:26
+//line options.go:26:90000
 			result0 := kernel.Log[float32](t4)
+//line options.go:27:90000
 			d1 := (result0 + value*time) / deviation
-//line options.go:27
+//line options.go:27:90000
 			t6 := d1
-//line options.go:27
+//line options.go:27:90000
 			result02 := normal(t6)
+//line options.go:28:90000
 			t8 := result02
+//line options.go:29:90000
 			t9 := d1 - deviation
-//line options.go:27
+//line options.go:27:90000
 			result03 := normal(t9)
+//line options.go:28:90000
 			t11 := result03
+//line options.go:29:90000
 			n1 := t8
+//line options.go:30:90000
 			n2 := t11
-//line options.go:28
+//line options.go:28:90000
 			t12 := -rate * time
-//line options.go:28
+//line options.go:28:90000
 			result04 := kernel.Exp[float32](t12)
+//line options.go:29:90000
 			discounted := strike * result04
-//line options.go:29
+//line options.go:29:90000
 			calls[i] = spot*n1 - discounted*n2
+//line options.go:30:90000
 			puts[i] = discounted*(1-n2) - spot*(1-n1)
+//line options.go:31:90000
 		}
+//line options.go:32:90000
 	}
+//line options.go:33:90000
+}
+
+//line quern_gen.go:5667:1
+func quernPlainBlackScholesUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[float32](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_blackScholesUnchecked(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostBlackScholesUnchecked(r *host.Run) {
@@ -4449,36 +5703,57 @@ func quernRow1BlackScholesUnchecked(r *host.Run, base int, spots, strikes, years
 			t2 := strikes[i]
 //line options.go:24
 			t3 := years[i]
+//line options.go:25:90000
 			spot := t1
+//line options.go:26:90000
 			strike := t2
+//line options.go:27:90000
 			time := t3
-//line options.go:25
+//line options.go:25:90000
 			deviation := volatility * float32(math.Sqrt(float64(time)))
+//line options.go:26:90000
 			t4 := spot / strike
-//line options.go:26
+//line options.go:26:90000
 			result0 := kernel.Log[float32](t4)
+//line options.go:27:90000
 			d1 := (result0 + value*time) / deviation
-//line options.go:27
+//line options.go:27:90000
 			t6 := d1
-//line options.go:27
+//line options.go:27:90000
 			result02 := normal(t6)
+//line options.go:28:90000
 			t8 := result02
+//line options.go:29:90000
 			t9 := d1 - deviation
-//line options.go:27
+//line options.go:27:90000
 			result03 := normal(t9)
+//line options.go:28:90000
 			t11 := result03
+//line options.go:29:90000
 			n1 := t8
+//line options.go:30:90000
 			n2 := t11
-//line options.go:28
+//line options.go:28:90000
 			t12 := -rate * time
-//line options.go:28
+//line options.go:28:90000
 			result04 := kernel.Exp[float32](t12)
+//line options.go:29:90000
 			discounted := strike * result04
-//line options.go:29
+//line options.go:29:90000
 			calls[i] = spot*n1 - discounted*n2
+//line options.go:30:90000
 			puts[i] = discounted*(1-n2) - spot*(1-n1)
+//line options.go:31:90000
 		}
+//line options.go:32:90000
 	}
+//line options.go:33:90000
+}
+
+//line quern_gen.go:5754:1
+func quernPlainMultiplyAdd(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_multiplyAdd(t, v0, v1, v2) })
 }
 
 func quernHostMultiplyAdd(r *host.Run) {
@@ -4514,332 +5789,597 @@ func quernRow1MultiplyAdd(r *host.Run, rounds int, f float32, sums []float32, ba
 			a := start
 			b := t2
 			c := t3
+//line peak.go:21:100000
 			d := t4
+//line peak.go:22:100000
 			e := t5
+//line peak.go:23:100000
 			g := t6
+//line peak.go:24:100000
 			h := t7
+//line peak.go:25:100000
 			i := t8
 //line peak.go:19
 			for i2 := 0; i2 < rounds; i2++ {
-//line peak.go:21
+				if r.Halted() {
+//line peak.go:19
+					r.Halt()
+				}
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 				a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 				b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 				c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 				d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 				e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 				g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 				h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 				i = kernel.FMA[float32](i, f, 1)
+//line peak.go:29:100000
 			}
-//line peak.go:31
+//line peak.go:31:100000
 			row[threadX] = a + b + c + d + e + g + h + i
+//line peak.go:32:100000
 		}
+//line peak.go:33:100000
 		return
+//line peak.go:34:100000
 	}
+//line peak.go:35:100000
 	for threadX := range 256 {
+//line peak.go:36:100000
 		r.ThreadIdx.X = threadX
+//line peak.go:37:100000
 		start := float32(threadX)
+//line peak.go:38:100000
 		t2 := start + 1
+//line peak.go:39:100000
 		t3 := start + 2
+//line peak.go:40:100000
 		t4 := start + 3
+//line peak.go:41:100000
 		t5 := start + 4
+//line peak.go:42:100000
 		t6 := start + 5
+//line peak.go:43:100000
 		t7 := start + 6
+//line peak.go:44:100000
 		t8 := start + 7
 //line peak.go:18
 		a := start
 		b := t2
 		c := t3
+//line peak.go:21:100000
 		d := t4
+//line peak.go:22:100000
 		e := t5
+//line peak.go:23:100000
 		g := t6
+//line peak.go:24:100000
 		h := t7
+//line peak.go:25:100000
 		i := t8
 //line peak.go:19
 		for i2 := 0; i2 < rounds; i2++ {
-//line peak.go:21
+			if r.Halted() {
+//line peak.go:19
+				r.Halt()
+			}
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
-//line peak.go:21
+//line peak.go:21:100000
 			a = kernel.FMA[float32](a, f, 1)
+//line peak.go:22:100000
 			b = kernel.FMA[float32](b, f, 1)
+//line peak.go:23:100000
 			c = kernel.FMA[float32](c, f, 1)
+//line peak.go:24:100000
 			d = kernel.FMA[float32](d, f, 1)
+//line peak.go:25:100000
 			e = kernel.FMA[float32](e, f, 1)
+//line peak.go:26:100000
 			g = kernel.FMA[float32](g, f, 1)
+//line peak.go:27:100000
 			h = kernel.FMA[float32](h, f, 1)
+//line peak.go:28:100000
 			i = kernel.FMA[float32](i, f, 1)
+//line peak.go:29:100000
 		}
-//line peak.go:31
+//line peak.go:31:100000
 		sums[base+threadX] = a + b + c + d + e + g + h + i
+//line peak.go:32:100000
 	}
+//line peak.go:33:100000
+}
+
+//line quern_gen.go:6380:1
+func quernPlainPi(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_pi(t, v0, v1, v2) })
 }
 
 func quernHostPi(r *host.Run) {
@@ -4878,74 +6418,140 @@ func quernHostPi(r *host.Run) {
 //go:noinline
 func quernRow1Pi(r *host.Run, total *uint32) {
 	for threadX := range 256 {
-//line pi.go:23
+//line pi.go:23:110000
 		if threadX == 0 {
+//line pi.go:24:110000
 			*total = 0
+//line pi.go:25:110000
 		}
+//line pi.go:26:110000
 	}
+//line pi.go:27:110000
 }
 
 //go:noinline
+//line quern_gen.go:6434:1
 func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 uint32, total *uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2_0 := uint32(base + threadX)
-//line pi.go:27
+//line pi.go:27:110000
 		var count uint32
+//line pi.go:28:110000
 		for round := 0; round < rounds; round++ {
+//line pi.go:29:110000
+			if r.Halted() {
+//line pi.go:28:110000
+				r.Halt()
+//line pi.go:29:110000
+			}
+//line pi.go:29:110000
 			t2_1 := uint32(round)
+//line pi.go:30:110000
 			t2 := t2_1
+//line pi.go:31:110000
 			a := t2_0
+//line pi.go:32:110000
 			b := t2
+//line pi.go:33:110000
 			c := t2_2
+//line pi.go:34:110000
 			d := t2_3
+//line pi.go:35:110000
 			k0 := seed
+//line pi.go:36:110000
 			k1 := t3_1
+//line pi.go:37:110000
 			t7 := a
+//line pi.go:38:110000
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+//line pi.go:39:110000
 			lo0 := t7 * 3528531795
+//line pi.go:40:110000
 			t8 := c
+//line pi.go:41:110000
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+//line pi.go:42:110000
 			lo1 := t8 * 3449720151
+//line pi.go:43:110000
 			t9 := hi1 ^ b ^ k0
+//line pi.go:44:110000
 			t10 := lo1
+//line pi.go:45:110000
 			t11 := hi0 ^ d ^ k1
+//line pi.go:46:110000
 			t12 := lo0
+//line pi.go:47:110000
 			a = t9
+//line pi.go:48:110000
 			b = t10
+//line pi.go:49:110000
 			c = t11
+//line pi.go:50:110000
 			d = t12
+//line pi.go:51:110000
 			k0 += 2654435769
+//line pi.go:52:110000
 			k1 += 3144134277
+//line pi.go:53:110000
 			t72 := a
+//line pi.go:54:110000
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+//line pi.go:55:110000
 			lo02 := t72 * 3528531795
+//line pi.go:56:110000
 			t82 := c
+//line pi.go:57:110000
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+//line pi.go:58:110000
 			lo12 := t82 * 3449720151
+//line pi.go:59:110000
 			t92 := hi12 ^ b ^ k0
+//line pi.go:60:110000
 			t102 := lo12
+//line pi.go:61:110000
 			t112 := hi02 ^ d ^ k1
+//line pi.go:62:110000
 			t122 := lo02
+//line pi.go:63:110000
 			a = t92
+//line pi.go:64:110000
 			b = t102
+//line pi.go:65:110000
 			c = t112
+//line pi.go:66:110000
 			d = t122
+//line pi.go:67:110000
 			k0 += 2654435769
+//line pi.go:68:110000
 			k1 += 3144134277
+//line pi.go:69:110000
 			t73 := a
+//line pi.go:70:110000
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+//line pi.go:71:110000
 			lo03 := t73 * 3528531795
+//line pi.go:72:110000
 			t83 := c
+//line pi.go:73:110000
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+//line pi.go:74:110000
 			lo13 := t83 * 3449720151
+//line pi.go:75:110000
 			t93 := hi13 ^ b ^ k0
+//line pi.go:76:110000
 			t103 := lo13
+//line pi.go:77:110000
 			t113 := hi03 ^ d ^ k1
+//line pi.go:78:110000
 			t123 := lo03
+//line pi.go:79:110000
 			a = t93
+//line pi.go:80:110000
 			b = t103
+//line pi.go:81:110000
 			c = t113
+//line pi.go:82
 			d = t123
 			k0 += 2654435769
 			k1 += 3144134277
@@ -5067,37 +6673,59 @@ func quernRow2Pi(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 u
 			r_1 := result0_1
 			r_2 := result0_2
 			r_3 := result0_3
-//line pi.go:30
+//line pi.go:30:110000
 			t5 := r_0
+//line pi.go:31:110000
 			t6 := r_1
-//line pi.go:30
+//line pi.go:30:110000
 			result0 := within(t5, t6)
+//line pi.go:31:110000
 			if result0 {
-//line pi.go:31
+//line pi.go:31:110000
 				count++
+//line pi.go:32:110000
 			}
+//line pi.go:33:110000
 			t811 := r_2
+//line pi.go:34:110000
 			t911 := r_3
-//line pi.go:33
+//line pi.go:33:110000
 			result02 := within(t811, t911)
+//line pi.go:34:110000
 			if result02 {
-//line pi.go:34
+//line pi.go:34:110000
 				count++
+//line pi.go:35:110000
 			}
+//line pi.go:36:110000
 		}
+//line pi.go:37:110000
 		*total += count
+//line pi.go:38:110000
 	}
+//line pi.go:39:110000
 }
 
 //go:noinline
+//line quern_gen.go:6711:1
 func quernRow3Pi(r *host.Run, hits []uint32, total *uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line pi.go:39
+//line pi.go:39:110000
 		if threadX == 0 {
+//line pi.go:40:110000
 			atomic.AddUint32(&hits[0], *total)
+//line pi.go:41:110000
 		}
+//line pi.go:42:110000
 	}
+//line pi.go:43:110000
+}
+
+//line quern_gen.go:6726:1
+func quernPlainPiUnchecked(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_piUnchecked(t, v0, v1, v2) })
 }
 
 func quernHostPiUnchecked(r *host.Run) {
@@ -5136,74 +6764,140 @@ func quernHostPiUnchecked(r *host.Run) {
 //go:noinline
 func quernRow1PiUnchecked(r *host.Run, total *uint32) {
 	for threadX := range 256 {
-//line pi.go:23
+//line pi.go:23:110000
 		if threadX == 0 {
+//line pi.go:24:110000
 			*total = 0
+//line pi.go:25:110000
 		}
+//line pi.go:26:110000
 	}
+//line pi.go:27:110000
 }
 
 //go:noinline
+//line quern_gen.go:6780:1
 func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1, c2, c3 uint32, total *uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		t2_0 := uint32(base + threadX)
-//line pi.go:27
+//line pi.go:27:110000
 		var count uint32
+//line pi.go:28:110000
 		for round := 0; round < rounds; round++ {
+//line pi.go:29:110000
+			if r.Halted() {
+//line pi.go:28:110000
+				r.Halt()
+//line pi.go:29:110000
+			}
+//line pi.go:29:110000
 			t2_1 := uint32(round)
+//line pi.go:30:110000
 			t2 := t2_1
+//line pi.go:31:110000
 			a := t2_0
+//line pi.go:32:110000
 			b := t2
+//line pi.go:33:110000
 			c := t2_2
+//line pi.go:34:110000
 			d := t2_3
+//line pi.go:35:110000
 			k0 := seed
+//line pi.go:36:110000
 			k1 := t3_1
+//line pi.go:37:110000
 			t7 := a
+//line pi.go:38:110000
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+//line pi.go:39:110000
 			lo0 := t7 * 3528531795
+//line pi.go:40:110000
 			t8 := c
+//line pi.go:41:110000
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+//line pi.go:42:110000
 			lo1 := t8 * 3449720151
+//line pi.go:43:110000
 			t9 := hi1 ^ b ^ k0
+//line pi.go:44:110000
 			t10 := lo1
+//line pi.go:45:110000
 			t11 := hi0 ^ d ^ k1
+//line pi.go:46:110000
 			t12 := lo0
+//line pi.go:47:110000
 			a = t9
+//line pi.go:48:110000
 			b = t10
+//line pi.go:49:110000
 			c = t11
+//line pi.go:50:110000
 			d = t12
+//line pi.go:51:110000
 			k0 += 2654435769
+//line pi.go:52:110000
 			k1 += 3144134277
+//line pi.go:53:110000
 			t72 := a
+//line pi.go:54:110000
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+//line pi.go:55:110000
 			lo02 := t72 * 3528531795
+//line pi.go:56:110000
 			t82 := c
+//line pi.go:57:110000
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+//line pi.go:58:110000
 			lo12 := t82 * 3449720151
+//line pi.go:59:110000
 			t92 := hi12 ^ b ^ k0
+//line pi.go:60:110000
 			t102 := lo12
+//line pi.go:61:110000
 			t112 := hi02 ^ d ^ k1
+//line pi.go:62:110000
 			t122 := lo02
+//line pi.go:63:110000
 			a = t92
+//line pi.go:64:110000
 			b = t102
+//line pi.go:65:110000
 			c = t112
+//line pi.go:66:110000
 			d = t122
+//line pi.go:67:110000
 			k0 += 2654435769
+//line pi.go:68:110000
 			k1 += 3144134277
+//line pi.go:69:110000
 			t73 := a
+//line pi.go:70:110000
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+//line pi.go:71:110000
 			lo03 := t73 * 3528531795
+//line pi.go:72:110000
 			t83 := c
+//line pi.go:73:110000
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+//line pi.go:74:110000
 			lo13 := t83 * 3449720151
+//line pi.go:75:110000
 			t93 := hi13 ^ b ^ k0
+//line pi.go:76:110000
 			t103 := lo13
+//line pi.go:77:110000
 			t113 := hi03 ^ d ^ k1
+//line pi.go:78:110000
 			t123 := lo03
+//line pi.go:79:110000
 			a = t93
+//line pi.go:80:110000
 			b = t103
+//line pi.go:81:110000
 			c = t113
+//line pi.go:82
 			d = t123
 			k0 += 2654435769
 			k1 += 3144134277
@@ -5325,37 +7019,59 @@ func quernRow2PiUnchecked(r *host.Run, rounds, base int, t2_2, t2_3, seed, t3_1,
 			r_1 := result0_1
 			r_2 := result0_2
 			r_3 := result0_3
-//line pi.go:30
+//line pi.go:30:110000
 			t5 := r_0
+//line pi.go:31:110000
 			t6 := r_1
-//line pi.go:30
+//line pi.go:30:110000
 			result0 := within(t5, t6)
+//line pi.go:31:110000
 			if result0 {
-//line pi.go:31
+//line pi.go:31:110000
 				count++
+//line pi.go:32:110000
 			}
+//line pi.go:33:110000
 			t811 := r_2
+//line pi.go:34:110000
 			t911 := r_3
-//line pi.go:33
+//line pi.go:33:110000
 			result02 := within(t811, t911)
+//line pi.go:34:110000
 			if result02 {
-//line pi.go:34
+//line pi.go:34:110000
 				count++
+//line pi.go:35:110000
 			}
+//line pi.go:36:110000
 		}
+//line pi.go:37:110000
 		*total += count
+//line pi.go:38:110000
 	}
+//line pi.go:39:110000
 }
 
 //go:noinline
+//line quern_gen.go:7057:1
 func quernRow3PiUnchecked(r *host.Run, hits []uint32, total *uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line pi.go:39
+//line pi.go:39:110000
 		if threadX == 0 {
+//line pi.go:40:110000
 			atomic.AddUint32(&hits[0], *total)
+//line pi.go:41:110000
 		}
+//line pi.go:42:110000
 	}
+//line pi.go:43:110000
+}
+
+//line quern_gen.go:7072:1
+func quernPlainReduce(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_reduce(t, v0, v1) })
 }
 
 func quernHostReduce(r *host.Run) {
@@ -5374,138 +7090,229 @@ func quernHostReduce(r *host.Run) {
 	threads8 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line reduce.go:25
+//line reduce.go:25:120000
 		iFirst = blockX * 256
+//line reduce.go:26:120000
 		for threadZ := range 1 {
+//line reduce.go:27:120000
 			for threadY := range 1 {
+//line reduce.go:28:120000
 				first := (threadZ*1 + threadY) * 256
+//line reduce.go:29:120000
 				quernRow1Reduce(r, ss, first)
+//line reduce.go:30:120000
 			}
+//line reduce.go:31:120000
 		}
+//line reduce.go:32:120000
 		for ; iFirst < len(x); iFirst += size {
+//line reduce.go:33:120000
 			for threadZ := range 1 {
+//line reduce.go:34:120000
 				for threadY := range 1 {
+//line reduce.go:35:120000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:36:120000
 					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:37:120000
 					quernRow2Reduce(r, ss, first2, iFirst, x)
+//line reduce.go:38:120000
 				}
+//line reduce.go:39:120000
 			}
+//line reduce.go:40:120000
 		}
-//line reduce.go:28
+//line reduce.go:28:120000
 		host.ReduceAdd(reduceAdds, ss)
+//line reduce.go:29:120000
 		for threadZ := range 1 {
+//line reduce.go:30:120000
 			for threadY := range 1 {
+//line reduce.go:31:120000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:32:120000
 				first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:33:120000
 				quernRow3Reduce(r, reduceAdds, first3, partial)
+//line reduce.go:34:120000
 			}
+//line reduce.go:35:120000
 		}
+//line reduce.go:36:120000
 		for first4 := 0; first4 < threads8; first4 += 32 {
+//line reduce.go:37:120000
 			lanes := min(32, threads8-first4)
-//line reduce.go:33
+//line reduce.go:33:120000
 			if first4>>5 == 0 {
+//line reduce.go:34:120000
 				{
+//line reduce.go:35:120000
 					at, n, startX := first4, lanes, first4
+//line reduce.go:36:120000
 					_, _, _ = at, n, startX
+//line reduce.go:37:120000
 					threadY := 0 // no constant, by which Go would not divide
+//line reduce.go:38:120000
 					_ = threadY
+//line reduce.go:39:120000
 					threadZ := 0 // no constant, by which Go would not divide
+//line reduce.go:40:120000
 					_ = threadZ
+//line reduce.go:41:120000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line reduce.go:42:120000
 					quernRow4Reduce(r, ps, at, n, partial, startX)
+//line reduce.go:43:120000
 				}
-//line reduce.go:38
+//line reduce.go:38:120000
 				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+//line reduce.go:39:120000
 				reduceAdd2 = reduceAddOf[0]
+//line reduce.go:40:120000
 				p2 = reduceAdd2
+//line reduce.go:41:120000
 				{
+//line reduce.go:42:120000
 					at, n, startX := first4, lanes, first4
+//line reduce.go:43:120000
 					_, _, _ = at, n, startX
+//line reduce.go:44:120000
 					threadY := 0 // no constant, by which Go would not divide
+//line reduce.go:45:120000
 					_ = threadY
+//line reduce.go:46:120000
 					threadZ := 0 // no constant, by which Go would not divide
+//line reduce.go:47:120000
 					_ = threadZ
+//line reduce.go:48:120000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line reduce.go:49:120000
 					quernRow5Reduce(r, at, sum, p2, n, startX)
+//line reduce.go:50:120000
 				}
+//line reduce.go:51:120000
 			}
+//line reduce.go:52:120000
 		}
+//line reduce.go:53:120000
 	}
+//line reduce.go:54:120000
 }
 
 //go:noinline
+//line quern_gen.go:7204:1
 func quernRow1Reduce(r *host.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
-//line reduce.go:24
+//line reduce.go:24:120000
 		var s float32
+//line reduce.go:25:120000
 		sRow[threadX] = s
+//line reduce.go:26:120000
 	}
+//line reduce.go:27:120000
 }
 
 //go:noinline
+//line quern_gen.go:7218:1
 func quernRow2Reduce(r *host.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
 		row := (*[256]float32)(x[iFirst:])
 		for threadX := range 256 {
 			s := sRow[threadX]
-//line reduce.go:26
+//line reduce.go:26:120000
 			s += row[threadX]
+//line reduce.go:27:120000
 			sRow[threadX] = s
+//line reduce.go:28:120000
 		}
+//line reduce.go:29:120000
 		return
+//line reduce.go:30:120000
 	}
+//line reduce.go:31:120000
 	for threadX := range 256 {
+//line reduce.go:32:120000
 		r.ThreadIdx.X = threadX
+//line reduce.go:33:120000
 		s := sRow[threadX]
-//line reduce.go:25
+//line reduce.go:25:120000
 		if iFirst+threadX < len(x) {
+//line reduce.go:26:120000
 			s += x[iFirst+threadX]
+//line reduce.go:27:120000
 		}
+//line reduce.go:28:120000
 		sRow[threadX] = s
+//line reduce.go:29:120000
 	}
+//line reduce.go:30:120000
 }
 
 //go:noinline
+//line quern_gen.go:7255:1
 func quernRow3Reduce(r *host.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:28
+//line reduce.go:28:120000
 		s2 := reduceAdd
+//line reduce.go:29:120000
 		if (threadX+first3)&31 == 0 {
+//line reduce.go:30:120000
 			partial[(threadX+first3)>>5] = s2
+//line reduce.go:31:120000
 		}
+//line reduce.go:32:120000
 	}
+//line reduce.go:33:120000
 }
 
 //go:noinline
+//line quern_gen.go:7275:1
 func quernRow4Reduce(r *host.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line reduce.go:34
+//line reduce.go:34:120000
 		var p float32
+//line reduce.go:35:120000
 		if (at+lane)&31 < 8 {
+//line reduce.go:36:120000
 			p = partial[(at+lane)&31]
+//line reduce.go:37:120000
 		}
+//line reduce.go:38:120000
 		pRow[lane] = p
+//line reduce.go:39:120000
 	}
+//line reduce.go:40:120000
 }
 
 //go:noinline
+//line quern_gen.go:7297:1
 func quernRow5Reduce(r *host.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line reduce.go:39
+//line reduce.go:39:120000
 		if (at+lane)&31 == 0 {
+//line reduce.go:40:120000
 			kernel.AtomicAdd(&sum[0], p2)
+//line reduce.go:41:120000
 		}
+//line reduce.go:42:120000
 	}
+//line reduce.go:43:120000
+}
+
+//line quern_gen.go:7313:1
+func quernPlainReduceUnchecked(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_reduceUnchecked(t, v0, v1) })
 }
 
 func quernHostReduceUnchecked(r *host.Run) {
@@ -5524,138 +7331,229 @@ func quernHostReduceUnchecked(r *host.Run) {
 	threads8 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line reduce.go:25
+//line reduce.go:25:120000
 		iFirst = blockX * 256
+//line reduce.go:26:120000
 		for threadZ := range 1 {
+//line reduce.go:27:120000
 			for threadY := range 1 {
+//line reduce.go:28:120000
 				first := (threadZ*1 + threadY) * 256
+//line reduce.go:29:120000
 				quernRow1ReduceUnchecked(r, ss, first)
+//line reduce.go:30:120000
 			}
+//line reduce.go:31:120000
 		}
+//line reduce.go:32:120000
 		for ; iFirst < len(x); iFirst += size {
+//line reduce.go:33:120000
 			for threadZ := range 1 {
+//line reduce.go:34:120000
 				for threadY := range 1 {
+//line reduce.go:35:120000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:36:120000
 					first2 := (threadZ*1 + threadY) * 256
+//line reduce.go:37:120000
 					quernRow2ReduceUnchecked(r, ss, first2, iFirst, x)
+//line reduce.go:38:120000
 				}
+//line reduce.go:39:120000
 			}
+//line reduce.go:40:120000
 		}
-//line reduce.go:28
+//line reduce.go:28:120000
 		host.ReduceAdd(reduceAdds, ss)
+//line reduce.go:29:120000
 		for threadZ := range 1 {
+//line reduce.go:30:120000
 			for threadY := range 1 {
+//line reduce.go:31:120000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line reduce.go:32:120000
 				first3 := (threadZ*1 + threadY) * 256
+//line reduce.go:33:120000
 				quernRow3ReduceUnchecked(r, reduceAdds, first3, partial)
+//line reduce.go:34:120000
 			}
+//line reduce.go:35:120000
 		}
+//line reduce.go:36:120000
 		for first4 := 0; first4 < threads8; first4 += 32 {
+//line reduce.go:37:120000
 			lanes := min(32, threads8-first4)
-//line reduce.go:33
+//line reduce.go:33:120000
 			if first4>>5 == 0 {
+//line reduce.go:34:120000
 				{
+//line reduce.go:35:120000
 					at, n, startX := first4, lanes, first4
+//line reduce.go:36:120000
 					_, _, _ = at, n, startX
+//line reduce.go:37:120000
 					threadY := 0 // no constant, by which Go would not divide
+//line reduce.go:38:120000
 					_ = threadY
+//line reduce.go:39:120000
 					threadZ := 0 // no constant, by which Go would not divide
+//line reduce.go:40:120000
 					_ = threadZ
+//line reduce.go:41:120000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line reduce.go:42:120000
 					quernRow4ReduceUnchecked(r, ps, at, n, partial, startX)
+//line reduce.go:43:120000
 				}
-//line reduce.go:38
+//line reduce.go:38:120000
 				host.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+//line reduce.go:39:120000
 				reduceAdd2 = reduceAddOf[0]
+//line reduce.go:40:120000
 				p2 = reduceAdd2
+//line reduce.go:41:120000
 				{
+//line reduce.go:42:120000
 					at, n, startX := first4, lanes, first4
+//line reduce.go:43:120000
 					_, _, _ = at, n, startX
+//line reduce.go:44:120000
 					threadY := 0 // no constant, by which Go would not divide
+//line reduce.go:45:120000
 					_ = threadY
+//line reduce.go:46:120000
 					threadZ := 0 // no constant, by which Go would not divide
+//line reduce.go:47:120000
 					_ = threadZ
+//line reduce.go:48:120000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line reduce.go:49:120000
 					quernRow5ReduceUnchecked(r, at, sum, p2, n, startX)
+//line reduce.go:50:120000
 				}
+//line reduce.go:51:120000
 			}
+//line reduce.go:52:120000
 		}
+//line reduce.go:53:120000
 	}
+//line reduce.go:54:120000
 }
 
 //go:noinline
+//line quern_gen.go:7445:1
 func quernRow1ReduceUnchecked(r *host.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
-//line reduce.go:24
+//line reduce.go:24:120000
 		var s float32
+//line reduce.go:25:120000
 		sRow[threadX] = s
+//line reduce.go:26:120000
 	}
+//line reduce.go:27:120000
 }
 
 //go:noinline
+//line quern_gen.go:7459:1
 func quernRow2ReduceUnchecked(r *host.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
 		row := (*[256]float32)(x[iFirst:])
 		for threadX := range 256 {
 			s := sRow[threadX]
-//line reduce.go:26
+//line reduce.go:26:120000
 			s += row[threadX]
+//line reduce.go:27:120000
 			sRow[threadX] = s
+//line reduce.go:28:120000
 		}
+//line reduce.go:29:120000
 		return
+//line reduce.go:30:120000
 	}
+//line reduce.go:31:120000
 	for threadX := range 256 {
+//line reduce.go:32:120000
 		r.ThreadIdx.X = threadX
+//line reduce.go:33:120000
 		s := sRow[threadX]
-//line reduce.go:25
+//line reduce.go:25:120000
 		if iFirst+threadX < len(x) {
+//line reduce.go:26:120000
 			s += x[iFirst+threadX]
+//line reduce.go:27:120000
 		}
+//line reduce.go:28:120000
 		sRow[threadX] = s
+//line reduce.go:29:120000
 	}
+//line reduce.go:30:120000
 }
 
 //go:noinline
+//line quern_gen.go:7496:1
 func quernRow3ReduceUnchecked(r *host.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line reduce.go:28
+//line reduce.go:28:120000
 		s2 := reduceAdd
+//line reduce.go:29:120000
 		if (threadX+first3)&31 == 0 {
+//line reduce.go:30:120000
 			partial[(threadX+first3)>>5] = s2
+//line reduce.go:31:120000
 		}
+//line reduce.go:32:120000
 	}
+//line reduce.go:33:120000
 }
 
 //go:noinline
+//line quern_gen.go:7516:1
 func quernRow4ReduceUnchecked(r *host.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line reduce.go:34
+//line reduce.go:34:120000
 		var p float32
+//line reduce.go:35:120000
 		if (at+lane)&31 < 8 {
+//line reduce.go:36:120000
 			p = partial[(at+lane)&31]
+//line reduce.go:37:120000
 		}
+//line reduce.go:38:120000
 		pRow[lane] = p
+//line reduce.go:39:120000
 	}
+//line reduce.go:40:120000
 }
 
 //go:noinline
+//line quern_gen.go:7538:1
 func quernRow5ReduceUnchecked(r *host.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line reduce.go:39
+//line reduce.go:39:120000
 		if (at+lane)&31 == 0 {
+//line reduce.go:40:120000
 			kernel.AtomicAdd(&sum[0], p2)
+//line reduce.go:41:120000
 		}
+//line reduce.go:42:120000
 	}
+//line reduce.go:43:120000
+}
+
+//line quern_gen.go:7554:1
+func quernPlainRotate(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Affine](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_rotate(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostRotate(r *host.Run) {
@@ -5689,60 +7587,97 @@ func quernRow1Rotate(r *host.Run, base, w, y, h int, m Affine, value, value2 flo
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := float32(x)
-//line rotate.go:25
+//line rotate.go:25:130000
 		if !(x >= w || y >= h) {
-//line rotate.go:29
+//line rotate.go:29:130000
 			t3 := m.A*t1 + value + m.C
+//line rotate.go:30:130000
 			t4 := m.D*t1 + value2 + m.F
+//line rotate.go:31:130000
 			sx := t3
+//line rotate.go:32:130000
 			sy := t4
-//line rotate.go:30
+//line rotate.go:30:130000
 			t5 := float32(math.Floor(float64(sx)))
+//line rotate.go:31:130000
 			t6 := float32(math.Floor(float64(sy)))
+//line rotate.go:32:130000
 			left := t5
+//line rotate.go:33:130000
 			top := t6
-//line rotate.go:31
-			t7 := int(left)
-			t8 := int(top)
+//line rotate.go:31:130000
+			t7 := host.Int64[int](left)
+//line rotate.go:32:130000
+			t8 := host.Int64[int](top)
+//line rotate.go:33:130000
 			x0 := t7
+//line rotate.go:34:130000
 			y0 := t8
-//line rotate.go:32
+//line rotate.go:32:130000
 			t12 := x0
+//line rotate.go:33:130000
 			t13 := y0
-//line rotate.go:32
+//line rotate.go:32:130000
 			result0 := pixel(w, h, in, t12, t13)
+//line rotate.go:33:130000
 			t15 := result0
+//line rotate.go:34:130000
 			t19 := x0 + 1
+//line rotate.go:35:130000
 			t20 := y0
-//line rotate.go:32
+//line rotate.go:32:130000
 			result02 := pixel(w, h, in, t19, t20)
+//line rotate.go:33:130000
 			t22 := result02
+//line rotate.go:34:130000
 			t23 := sx - left
+//line rotate.go:35:130000
 			result03 := t15 + t23*(t22-t15)
+//line rotate.go:36:130000
 			upper := result03
-//line rotate.go:33
+//line rotate.go:33:130000
 			t28 := x0
+//line rotate.go:34:130000
 			t29 := y0 + 1
-//line rotate.go:33
+//line rotate.go:33:130000
 			result04 := pixel(w, h, in, t28, t29)
+//line rotate.go:34:130000
 			t31 := result04
+//line rotate.go:35:130000
 			t35 := x0 + 1
+//line rotate.go:36:130000
 			t36 := y0 + 1
-//line rotate.go:33
+//line rotate.go:33:130000
 			result05 := pixel(w, h, in, t35, t36)
+//line rotate.go:34:130000
 			t38 := result05
+//line rotate.go:35:130000
 			t39 := sx - left
+//line rotate.go:36:130000
 			result06 := t31 + t39*(t38-t31)
+//line rotate.go:37:130000
 			lower := result06
-//line rotate.go:34
+//line rotate.go:34:130000
 			t41 := upper
+//line rotate.go:35:130000
 			t42 := lower
+//line rotate.go:36:130000
 			t43 := sy - top
+//line rotate.go:37:130000
 			result07 := t41 + t43*(t42-t41)
-//line rotate.go:34
+//line rotate.go:34:130000
 			out[start+x] = result07
+//line rotate.go:35:130000
 		}
+//line rotate.go:36:130000
 	}
+//line rotate.go:37:130000
+}
+
+//line quern_gen.go:7678:1
+func quernPlainRotateUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[Affine](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_rotateUnchecked(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostRotateUnchecked(r *host.Run) {
@@ -5776,60 +7711,97 @@ func quernRow1RotateUnchecked(r *host.Run, base, w, y, h int, m Affine, value, v
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := float32(x)
-//line rotate.go:25
+//line rotate.go:25:130000
 		if !(x >= w || y >= h) {
-//line rotate.go:29
+//line rotate.go:29:130000
 			t3 := m.A*t1 + value + m.C
+//line rotate.go:30:130000
 			t4 := m.D*t1 + value2 + m.F
+//line rotate.go:31:130000
 			sx := t3
+//line rotate.go:32:130000
 			sy := t4
-//line rotate.go:30
+//line rotate.go:30:130000
 			t5 := float32(math.Floor(float64(sx)))
+//line rotate.go:31:130000
 			t6 := float32(math.Floor(float64(sy)))
+//line rotate.go:32:130000
 			left := t5
+//line rotate.go:33:130000
 			top := t6
-//line rotate.go:31
-			t7 := int(left)
-			t8 := int(top)
+//line rotate.go:31:130000
+			t7 := host.Int64[int](left)
+//line rotate.go:32:130000
+			t8 := host.Int64[int](top)
+//line rotate.go:33:130000
 			x0 := t7
+//line rotate.go:34:130000
 			y0 := t8
-//line rotate.go:32
+//line rotate.go:32:130000
 			t12 := x0
+//line rotate.go:33:130000
 			t13 := y0
-//line rotate.go:32
+//line rotate.go:32:130000
 			result0 := pixel(w, h, in, t12, t13)
+//line rotate.go:33:130000
 			t15 := result0
+//line rotate.go:34:130000
 			t19 := x0 + 1
+//line rotate.go:35:130000
 			t20 := y0
-//line rotate.go:32
+//line rotate.go:32:130000
 			result02 := pixel(w, h, in, t19, t20)
+//line rotate.go:33:130000
 			t22 := result02
+//line rotate.go:34:130000
 			t23 := sx - left
+//line rotate.go:35:130000
 			result03 := t15 + t23*(t22-t15)
+//line rotate.go:36:130000
 			upper := result03
-//line rotate.go:33
+//line rotate.go:33:130000
 			t28 := x0
+//line rotate.go:34:130000
 			t29 := y0 + 1
-//line rotate.go:33
+//line rotate.go:33:130000
 			result04 := pixel(w, h, in, t28, t29)
+//line rotate.go:34:130000
 			t31 := result04
+//line rotate.go:35:130000
 			t35 := x0 + 1
+//line rotate.go:36:130000
 			t36 := y0 + 1
-//line rotate.go:33
+//line rotate.go:33:130000
 			result05 := pixel(w, h, in, t35, t36)
+//line rotate.go:34:130000
 			t38 := result05
+//line rotate.go:35:130000
 			t39 := sx - left
+//line rotate.go:36:130000
 			result06 := t31 + t39*(t38-t31)
+//line rotate.go:37:130000
 			lower := result06
-//line rotate.go:34
+//line rotate.go:34:130000
 			t41 := upper
+//line rotate.go:35:130000
 			t42 := lower
+//line rotate.go:36:130000
 			t43 := sy - top
+//line rotate.go:37:130000
 			result07 := t41 + t43*(t42-t41)
-//line rotate.go:34
+//line rotate.go:34:130000
 			out[start+x] = result07
+//line rotate.go:35:130000
 		}
+//line rotate.go:36:130000
 	}
+//line rotate.go:37:130000
+}
+
+//line quern_gen.go:7802:1
+func quernPlainBlockScan(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_blockScan(t, v0, v1, v2) })
 }
 
 func quernHostBlockScan(r *host.Run) {
@@ -5857,54 +7829,95 @@ func quernHostBlockScan(r *host.Run) {
 				quernRow1BlockScan(r, sums, first, mine_0s, mine_1s, mine_2s, mine_3s, base, in)
 			}
 		}
-//line scan.go:41
+//line scan.go:41:140000
 		host.ScanAdd(scanAdds, sums)
+//line scan.go:42:140000
 		for threadZ := range 1 {
+//line scan.go:43:140000
 			for threadY := range 1 {
+//line scan.go:44:140000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line scan.go:45:140000
 				first3 := (threadZ*1 + threadY) * 256
+//line scan.go:46:140000
 				quernRow2BlockScan(r, scanAdds, first3, upTos, warps)
+//line scan.go:47:140000
 			}
+//line scan.go:48:140000
 		}
+//line scan.go:49:140000
 		for first4 := 0; first4 < threads5; first4 += 32 {
+//line scan.go:50:140000
 			lanes := min(32, threads5-first4)
-//line scan.go:46
+//line scan.go:46:140000
 			if first4>>5 == 0 {
+//line scan.go:47:140000
 				{
+//line scan.go:48:140000
 					at, n, startX := first4, lanes, first4
+//line scan.go:49:140000
 					_, _, _ = at, n, startX
+//line scan.go:50:140000
 					threadY := 0 // no constant, by which Go would not divide
+//line scan.go:51:140000
 					_ = threadY
+//line scan.go:52:140000
 					threadZ := 0 // no constant, by which Go would not divide
+//line scan.go:53:140000
 					_ = threadZ
+//line scan.go:54:140000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line scan.go:55:140000
 					quernRow3BlockScan(r, ws, at, n, warps, startX)
+//line scan.go:56:140000
 				}
-//line scan.go:51
+//line scan.go:51:140000
 				host.ScanAdd(scanAdds2[first4:][:lanes], ws[first4:][:lanes])
+//line scan.go:52:140000
 				{
+//line scan.go:53:140000
 					at, n, startX := first4, lanes, first4
+//line scan.go:54:140000
 					_, _, _ = at, n, startX
+//line scan.go:55:140000
 					threadY := 0 // no constant, by which Go would not divide
+//line scan.go:56:140000
 					_ = threadY
+//line scan.go:57:140000
 					threadZ := 0 // no constant, by which Go would not divide
+//line scan.go:58:140000
 					_ = threadZ
+//line scan.go:59:140000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line scan.go:60:140000
 					quernRow4BlockScan(r, scanAdds2, at, n, warps, startX)
+//line scan.go:61:140000
 				}
+//line scan.go:62:140000
 			}
+//line scan.go:63:140000
 		}
+//line scan.go:64:140000
 		for threadZ := range 1 {
+//line scan.go:65:140000
 			for threadY := range 1 {
+//line scan.go:66:140000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line scan.go:67:140000
 				first5 := (threadZ*1 + threadY) * 256
+//line scan.go:68:140000
 				quernRow5BlockScan(r, sums, first5, upTos, mine_0s, mine_1s, mine_2s, mine_3s, warps, base, in, out, totals, blockX)
+//line scan.go:69:140000
 			}
+//line scan.go:70:140000
 		}
+//line scan.go:71:140000
 	}
+//line scan.go:72:140000
 }
 
 //go:noinline
+//line quern_gen.go:7921:1
 func quernRow1BlockScan(r *host.Run, sums []uint32, first int, mine_0s, mine_1s, mine_2s, mine_3s []uint32, base int, in []uint32) {
 	sumRow := sums[first:][:256]
 	mine_0Row := mine_0s[first:][:256]
@@ -5914,83 +7927,123 @@ func quernRow1BlockScan(r *host.Run, sums []uint32, first int, mine_0s, mine_1s,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		first2 := base + threadX*4
-//line scan.go:34
+//line scan.go:34:140000
 		var sum uint32
-//line scan.go:36
+//line scan.go:36:140000
 		if first2 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_0 := sum
-//line scan.go:36
+//line scan.go:36:140000
 		if first2+1 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2+1]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_1 := sum
-//line scan.go:36
+//line scan.go:36:140000
 		if first2+2 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2+2]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_2 := sum
-//line scan.go:36
+//line scan.go:36:140000
 		if first2+3 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2+3]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_3 := sum
+//line scan.go:40:140000
 		sumRow[threadX] = sum
+//line scan.go:41:140000
 		mine_0Row[threadX] = mine_0
+//line scan.go:42:140000
 		mine_1Row[threadX] = mine_1
+//line scan.go:43:140000
 		mine_2Row[threadX] = mine_2
+//line scan.go:44:140000
 		mine_3Row[threadX] = mine_3
+//line scan.go:45:140000
 	}
+//line scan.go:46:140000
 }
 
 //go:noinline
+//line quern_gen.go:7981:1
 func quernRow2BlockScan(r *host.Run, scanAdds []uint32, first3 int, upTos []uint32, warps *[8]uint32) {
 	scanAddRow := scanAdds[first3:][:256]
 	upToRow := upTos[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		scanAdd := scanAddRow[threadX]
-//line scan.go:41
+//line scan.go:41:140000
 		upTo := scanAdd
+//line scan.go:42:140000
 		if (threadX+first3)&31 == 31 {
+//line scan.go:43:140000
 			warps[(threadX+first3)>>5] = upTo
+//line scan.go:44:140000
 		}
+//line scan.go:45:140000
 		upToRow[threadX] = upTo
+//line scan.go:46:140000
 	}
+//line scan.go:47:140000
 }
 
 //go:noinline
+//line quern_gen.go:8004:1
 func quernRow3BlockScan(r *host.Run, ws []uint32, at, n int, warps *[8]uint32, startX int) {
 	wRow := ws[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line scan.go:47
+//line scan.go:47:140000
 		var w uint32
+//line scan.go:48:140000
 		if (at+lane)&31 < 8 {
+//line scan.go:49:140000
 			w = warps[(at+lane)&31]
+//line scan.go:50:140000
 		}
+//line scan.go:51:140000
 		wRow[lane] = w
+//line scan.go:52:140000
 	}
+//line scan.go:53:140000
 }
 
 //go:noinline
+//line quern_gen.go:8026:1
 func quernRow4BlockScan(r *host.Run, scanAdds2 []uint32, at, n int, warps *[8]uint32, startX int) {
 	scanAddRow2 := scanAdds2[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		scanAdd2 := scanAddRow2[lane]
-//line scan.go:51
+//line scan.go:51:140000
 		w2 := scanAdd2
+//line scan.go:52:140000
 		if (at+lane)&31 < 8 {
+//line scan.go:53:140000
 			warps[(at+lane)&31] = w2
+//line scan.go:54:140000
 		}
+//line scan.go:55:140000
 	}
+//line scan.go:56:140000
 }
 
 //go:noinline
+//line quern_gen.go:8047:1
 func quernRow5BlockScan(r *host.Run, sums []uint32, first5 int, upTos, mine_0s, mine_1s, mine_2s, mine_3s []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
 	sumRow := sums[first5:][:256]
 	upToRow := upTos[first5:][:256]
@@ -6007,32 +8060,53 @@ func quernRow5BlockScan(r *host.Run, sums []uint32, first5 int, upTos, mine_0s, 
 		mine_2 := mine_2Row[threadX]
 		mine_3 := mine_3Row[threadX]
 		first2 := base + threadX*4
-//line scan.go:57
+//line scan.go:57:140000
 		before := upTo - sum
+//line scan.go:58:140000
 		if (threadX+first5)>>5 > 0 {
+//line scan.go:59:140000
 			before += warps[(threadX+first5)>>5-1]
+//line scan.go:60:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2 < len(in) {
+//line scan.go:63:140000
 			out[first2] = before + mine_0
+//line scan.go:64:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2+1 < len(in) {
+//line scan.go:63:140000
 			out[first2+1] = before + mine_1
+//line scan.go:64:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2+2 < len(in) {
+//line scan.go:63:140000
 			out[first2+2] = before + mine_2
+//line scan.go:64:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2+3 < len(in) {
+//line scan.go:63:140000
 			out[first2+3] = before + mine_3
+//line scan.go:64:140000
 		}
-//line scan.go:66
+//line scan.go:66:140000
 		if threadX == 255 {
+//line scan.go:67:140000
 			totals[blockX] = before + sum
+//line scan.go:68:140000
 		}
+//line scan.go:69:140000
 	}
+//line scan.go:70:140000
+}
+
+//line quern_gen.go:8107:1
+func quernPlainBlockScanUnchecked(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_blockScanUnchecked(t, v0, v1, v2) })
 }
 
 func quernHostBlockScanUnchecked(r *host.Run) {
@@ -6060,54 +8134,95 @@ func quernHostBlockScanUnchecked(r *host.Run) {
 				quernRow1BlockScanUnchecked(r, sums, first, mine_0s, mine_1s, mine_2s, mine_3s, base, in)
 			}
 		}
-//line scan.go:41
+//line scan.go:41:140000
 		host.ScanAdd(scanAdds, sums)
+//line scan.go:42:140000
 		for threadZ := range 1 {
+//line scan.go:43:140000
 			for threadY := range 1 {
+//line scan.go:44:140000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line scan.go:45:140000
 				first3 := (threadZ*1 + threadY) * 256
+//line scan.go:46:140000
 				quernRow2BlockScanUnchecked(r, scanAdds, first3, upTos, warps)
+//line scan.go:47:140000
 			}
+//line scan.go:48:140000
 		}
+//line scan.go:49:140000
 		for first4 := 0; first4 < threads5; first4 += 32 {
+//line scan.go:50:140000
 			lanes := min(32, threads5-first4)
-//line scan.go:46
+//line scan.go:46:140000
 			if first4>>5 == 0 {
+//line scan.go:47:140000
 				{
+//line scan.go:48:140000
 					at, n, startX := first4, lanes, first4
+//line scan.go:49:140000
 					_, _, _ = at, n, startX
+//line scan.go:50:140000
 					threadY := 0 // no constant, by which Go would not divide
+//line scan.go:51:140000
 					_ = threadY
+//line scan.go:52:140000
 					threadZ := 0 // no constant, by which Go would not divide
+//line scan.go:53:140000
 					_ = threadZ
+//line scan.go:54:140000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line scan.go:55:140000
 					quernRow3BlockScanUnchecked(r, ws, at, n, warps, startX)
+//line scan.go:56:140000
 				}
-//line scan.go:51
+//line scan.go:51:140000
 				host.ScanAdd(scanAdds2[first4:][:lanes], ws[first4:][:lanes])
+//line scan.go:52:140000
 				{
+//line scan.go:53:140000
 					at, n, startX := first4, lanes, first4
+//line scan.go:54:140000
 					_, _, _ = at, n, startX
+//line scan.go:55:140000
 					threadY := 0 // no constant, by which Go would not divide
+//line scan.go:56:140000
 					_ = threadY
+//line scan.go:57:140000
 					threadZ := 0 // no constant, by which Go would not divide
+//line scan.go:58:140000
 					_ = threadZ
+//line scan.go:59:140000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line scan.go:60:140000
 					quernRow4BlockScanUnchecked(r, scanAdds2, at, n, warps, startX)
+//line scan.go:61:140000
 				}
+//line scan.go:62:140000
 			}
+//line scan.go:63:140000
 		}
+//line scan.go:64:140000
 		for threadZ := range 1 {
+//line scan.go:65:140000
 			for threadY := range 1 {
+//line scan.go:66:140000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line scan.go:67:140000
 				first5 := (threadZ*1 + threadY) * 256
+//line scan.go:68:140000
 				quernRow5BlockScanUnchecked(r, sums, first5, upTos, mine_0s, mine_1s, mine_2s, mine_3s, warps, base, in, out, totals, blockX)
+//line scan.go:69:140000
 			}
+//line scan.go:70:140000
 		}
+//line scan.go:71:140000
 	}
+//line scan.go:72:140000
 }
 
 //go:noinline
+//line quern_gen.go:8226:1
 func quernRow1BlockScanUnchecked(r *host.Run, sums []uint32, first int, mine_0s, mine_1s, mine_2s, mine_3s []uint32, base int, in []uint32) {
 	sumRow := sums[first:][:256]
 	mine_0Row := mine_0s[first:][:256]
@@ -6117,83 +8232,123 @@ func quernRow1BlockScanUnchecked(r *host.Run, sums []uint32, first int, mine_0s,
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		first2 := base + threadX*4
-//line scan.go:34
+//line scan.go:34:140000
 		var sum uint32
-//line scan.go:36
+//line scan.go:36:140000
 		if first2 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_0 := sum
-//line scan.go:36
+//line scan.go:36:140000
 		if first2+1 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2+1]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_1 := sum
-//line scan.go:36
+//line scan.go:36:140000
 		if first2+2 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2+2]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_2 := sum
-//line scan.go:36
+//line scan.go:36:140000
 		if first2+3 < len(in) {
+//line scan.go:37:140000
 			sum += in[first2+3]
+//line scan.go:38:140000
 		}
+//line scan.go:39:140000
 		mine_3 := sum
+//line scan.go:40:140000
 		sumRow[threadX] = sum
+//line scan.go:41:140000
 		mine_0Row[threadX] = mine_0
+//line scan.go:42:140000
 		mine_1Row[threadX] = mine_1
+//line scan.go:43:140000
 		mine_2Row[threadX] = mine_2
+//line scan.go:44:140000
 		mine_3Row[threadX] = mine_3
+//line scan.go:45:140000
 	}
+//line scan.go:46:140000
 }
 
 //go:noinline
+//line quern_gen.go:8286:1
 func quernRow2BlockScanUnchecked(r *host.Run, scanAdds []uint32, first3 int, upTos []uint32, warps *[8]uint32) {
 	scanAddRow := scanAdds[first3:][:256]
 	upToRow := upTos[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		scanAdd := scanAddRow[threadX]
-//line scan.go:41
+//line scan.go:41:140000
 		upTo := scanAdd
+//line scan.go:42:140000
 		if (threadX+first3)&31 == 31 {
+//line scan.go:43:140000
 			warps[(threadX+first3)>>5] = upTo
+//line scan.go:44:140000
 		}
+//line scan.go:45:140000
 		upToRow[threadX] = upTo
+//line scan.go:46:140000
 	}
+//line scan.go:47:140000
 }
 
 //go:noinline
+//line quern_gen.go:8309:1
 func quernRow3BlockScanUnchecked(r *host.Run, ws []uint32, at, n int, warps *[8]uint32, startX int) {
 	wRow := ws[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line scan.go:47
+//line scan.go:47:140000
 		var w uint32
+//line scan.go:48:140000
 		if (at+lane)&31 < 8 {
+//line scan.go:49:140000
 			w = warps[(at+lane)&31]
+//line scan.go:50:140000
 		}
+//line scan.go:51:140000
 		wRow[lane] = w
+//line scan.go:52:140000
 	}
+//line scan.go:53:140000
 }
 
 //go:noinline
+//line quern_gen.go:8331:1
 func quernRow4BlockScanUnchecked(r *host.Run, scanAdds2 []uint32, at, n int, warps *[8]uint32, startX int) {
 	scanAddRow2 := scanAdds2[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		scanAdd2 := scanAddRow2[lane]
-//line scan.go:51
+//line scan.go:51:140000
 		w2 := scanAdd2
+//line scan.go:52:140000
 		if (at+lane)&31 < 8 {
+//line scan.go:53:140000
 			warps[(at+lane)&31] = w2
+//line scan.go:54:140000
 		}
+//line scan.go:55:140000
 	}
+//line scan.go:56:140000
 }
 
 //go:noinline
+//line quern_gen.go:8352:1
 func quernRow5BlockScanUnchecked(r *host.Run, sums []uint32, first5 int, upTos, mine_0s, mine_1s, mine_2s, mine_3s []uint32, warps *[8]uint32, base int, in, out, totals []uint32, blockX int) {
 	sumRow := sums[first5:][:256]
 	upToRow := upTos[first5:][:256]
@@ -6210,32 +8365,53 @@ func quernRow5BlockScanUnchecked(r *host.Run, sums []uint32, first5 int, upTos, 
 		mine_2 := mine_2Row[threadX]
 		mine_3 := mine_3Row[threadX]
 		first2 := base + threadX*4
-//line scan.go:57
+//line scan.go:57:140000
 		before := upTo - sum
+//line scan.go:58:140000
 		if (threadX+first5)>>5 > 0 {
+//line scan.go:59:140000
 			before += warps[(threadX+first5)>>5-1]
+//line scan.go:60:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2 < len(in) {
+//line scan.go:63:140000
 			out[first2] = before + mine_0
+//line scan.go:64:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2+1 < len(in) {
+//line scan.go:63:140000
 			out[first2+1] = before + mine_1
+//line scan.go:64:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2+2 < len(in) {
+//line scan.go:63:140000
 			out[first2+2] = before + mine_2
+//line scan.go:64:140000
 		}
-//line scan.go:62
+//line scan.go:62:140000
 		if first2+3 < len(in) {
+//line scan.go:63:140000
 			out[first2+3] = before + mine_3
+//line scan.go:64:140000
 		}
-//line scan.go:66
+//line scan.go:66:140000
 		if threadX == 255 {
+//line scan.go:67:140000
 			totals[blockX] = before + sum
+//line scan.go:68:140000
 		}
+//line scan.go:69:140000
 	}
+//line scan.go:70:140000
+}
+
+//line quern_gen.go:8412:1
+func quernPlainSha256(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sha256(t, v0, v1) })
 }
 
 func quernHostSha256(r *host.Run) {
@@ -6259,73 +8435,85 @@ func quernRow1Sha256(r *host.Run, base, size int, messages, digests []uint32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line sha256.go:43
+//line sha256.go:43:150000
 		if !(i >= size) {
-//line sha256.go:46
+//line sha256.go:46:150000
 			state := [8]uint32{1779033703, 3144134277, 1013904242, 2773480762, 1359893119, 2600822924, 528734635, 1541459225}
-//line sha256.go:49
+//line sha256.go:49:150000
 			w := [16]uint32{}
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[0] = messages[i*16]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[1] = messages[i*16+1]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[2] = messages[i*16+2]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[3] = messages[i*16+3]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[4] = messages[i*16+4]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[5] = messages[i*16+5]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[6] = messages[i*16+6]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[7] = messages[i*16+7]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[8] = messages[i*16+8]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[9] = messages[i*16+9]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[10] = messages[i*16+10]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[11] = messages[i*16+11]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[12] = messages[i*16+12]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[13] = messages[i*16+13]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[14] = messages[i*16+14]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[15] = messages[i*16+15]
-//line sha256.go:53
+//line sha256.go:53:150000
 			t1 := &state
+//line sha256.go:54:150000
 			t2 := &w
-//line sha256.go:53
+//line sha256.go:53:150000
 			compress(t1, t2)
-//line sha256.go:55
+//line sha256.go:55:150000
 			w = [16]uint32{2147483648, 15: 512}
+//line sha256.go:56:150000
 			t3 := &state
+//line sha256.go:57:150000
 			t4 := &w
-//line sha256.go:56
+//line sha256.go:56:150000
 			compress(t3, t4)
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8] = state[0]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+1] = state[1]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+2] = state[2]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+3] = state[3]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+4] = state[4]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+5] = state[5]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+6] = state[6]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+7] = state[7]
+//line sha256.go:59:150000
 		}
+//line sha256.go:60:150000
 	}
+//line sha256.go:61:150000
+}
+
+//line quern_gen.go:8514:1
+func quernPlainSha256Unchecked(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sha256Unchecked(t, v0, v1) })
 }
 
 func quernHostSha256Unchecked(r *host.Run) {
@@ -6349,73 +8537,85 @@ func quernRow1Sha256Unchecked(r *host.Run, base, size int, messages, digests []u
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line sha256.go:43
+//line sha256.go:43:150000
 		if !(i >= size) {
-//line sha256.go:46
+//line sha256.go:46:150000
 			state := [8]uint32{1779033703, 3144134277, 1013904242, 2773480762, 1359893119, 2600822924, 528734635, 1541459225}
-//line sha256.go:49
+//line sha256.go:49:150000
 			w := [16]uint32{}
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[0] = messages[i*16]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[1] = messages[i*16+1]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[2] = messages[i*16+2]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[3] = messages[i*16+3]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[4] = messages[i*16+4]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[5] = messages[i*16+5]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[6] = messages[i*16+6]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[7] = messages[i*16+7]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[8] = messages[i*16+8]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[9] = messages[i*16+9]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[10] = messages[i*16+10]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[11] = messages[i*16+11]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[12] = messages[i*16+12]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[13] = messages[i*16+13]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[14] = messages[i*16+14]
-//line sha256.go:51
+//line sha256.go:51:150000
 			w[15] = messages[i*16+15]
-//line sha256.go:53
+//line sha256.go:53:150000
 			t1 := &state
+//line sha256.go:54:150000
 			t2 := &w
-//line sha256.go:53
+//line sha256.go:53:150000
 			compress(t1, t2)
-//line sha256.go:55
+//line sha256.go:55:150000
 			w = [16]uint32{2147483648, 15: 512}
+//line sha256.go:56:150000
 			t3 := &state
+//line sha256.go:57:150000
 			t4 := &w
-//line sha256.go:56
+//line sha256.go:56:150000
 			compress(t3, t4)
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8] = state[0]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+1] = state[1]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+2] = state[2]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+3] = state[3]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+4] = state[4]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+5] = state[5]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+6] = state[6]
-//line sha256.go:58
+//line sha256.go:58:150000
 			digests[i*8+7] = state[7]
+//line sha256.go:59:150000
 		}
+//line sha256.go:60:150000
 	}
+//line sha256.go:61:150000
+}
+
+//line quern_gen.go:8616:1
+func quernPlainBitonicSort(r *host.Run) {
+	v0 := host.Slice[uint32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_bitonicSort(t, v0) })
 }
 
 func quernHostBitonicSort(r *host.Run) {
@@ -6426,102 +8626,175 @@ func quernHostBitonicSort(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX * 1024
-//line sort.go:27
+//line sort.go:27:160000
 		size = 2
+//line sort.go:28:160000
 		for threadZ := range 1 {
+//line sort.go:29:160000
 			for threadY := range 1 {
+//line sort.go:30:160000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line sort.go:31:160000
 				quernRow1BitonicSort(r, tile, keys, t1)
+//line sort.go:32:160000
 			}
+//line sort.go:33:160000
 		}
+//line sort.go:34:160000
 		for ; size <= 1024; size *= 2 {
-//line sort.go:28
+//line sort.go:35:160000
+			if r.Halted() {
+//line sort.go:27:160000
+				r.Halt()
+//line sort.go:28:160000
+			}
+//line sort.go:28:160000
 			stride = size / 2
+//line sort.go:29:160000
 			for ; stride > 0; stride /= 2 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow2BitonicSort(r, stride, tile, size)
-					}
+//line sort.go:30:160000
+				if r.Halted() {
+//line sort.go:28:160000
+					r.Halt()
+//line sort.go:29:160000
 				}
+//line sort.go:30:160000
+				for threadZ := range 1 {
+//line sort.go:31:160000
+					for threadY := range 1 {
+//line sort.go:32:160000
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line sort.go:33:160000
+						quernRow2BitonicSort(r, stride, tile, size)
+//line sort.go:34:160000
+					}
+//line sort.go:35:160000
+				}
+//line sort.go:36:160000
 			}
+//line sort.go:37:160000
 		}
+//line sort.go:38:160000
 		for threadZ := range 1 {
+//line sort.go:39:160000
 			for threadY := range 1 {
+//line sort.go:40:160000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line sort.go:41:160000
 				quernRow3BitonicSort(r, keys, t1, tile)
+//line sort.go:42:160000
 			}
+//line sort.go:43:160000
 		}
+//line sort.go:44:160000
 	}
+//line sort.go:45:160000
 }
 
 //go:noinline
+//line quern_gen.go:8696:1
 func quernRow1BitonicSort(r *host.Run, tile *[1024]uint32, keys []uint32, t1 int) {
 	if t1 >= 0 && 1024 <= len(keys)-t1 {
 		row := (*[1024]uint32)(tile[0:])
 		row2 := (*[1024]uint32)(keys[t1:])
 		for threadX := range 512 {
-//line sort.go:25
+//line sort.go:25:160000
 			row[threadX] = row2[threadX]
+//line sort.go:26:160000
 			row[threadX+512] = row2[threadX+512]
+//line sort.go:27:160000
 		}
+//line sort.go:28:160000
 		return
+//line sort.go:29:160000
 	}
+//line sort.go:30:160000
 	for threadX := range 512 {
+//line sort.go:31:160000
 		r.ThreadIdx.X = threadX
-//line sort.go:25
+//line sort.go:25:160000
 		tile[threadX] = keys[t1+threadX]
+//line sort.go:26:160000
 		tile[threadX+512] = keys[t1+threadX+512]
+//line sort.go:27:160000
 	}
+//line sort.go:28:160000
 }
 
 //go:noinline
+//line quern_gen.go:8726:1
 func quernRow2BitonicSort(r *host.Run, stride int, tile *[1024]uint32, size int) {
 	for threadX := range 512 {
 		r.ThreadIdx.X = threadX
-//line sort.go:30
+//line sort.go:30:160000
 		i := 2*threadX - threadX&(stride-1)
+//line sort.go:31:160000
 		t2 := tile[i]
-//line sort.go:31
+//line sort.go:31:160000
 		t3 := tile[i+stride]
+//line sort.go:32:160000
 		a := t2
+//line sort.go:33:160000
 		b := t3
-//line sort.go:32
+//line sort.go:32:160000
 		if a > b == (i&size == 0) {
+//line sort.go:33:160000
 			t5 := i
-//line sort.go:33
+//line sort.go:33:160000
 			_ = tile[t5]
+//line sort.go:34:160000
 			t7 := i + stride
-//line sort.go:33
+//line sort.go:33:160000
 			_ = tile[t7]
+//line sort.go:34:160000
 			t8 := b
+//line sort.go:35:160000
 			t9 := a
-//line sort.go:33
+//line sort.go:33:160000
 			tile[t5] = t8
-//line sort.go:33
+//line sort.go:33:160000
 			tile[t7] = t9
+//line sort.go:34:160000
 		}
+//line sort.go:35:160000
 	}
+//line sort.go:36:160000
 }
 
 //go:noinline
+//line quern_gen.go:8766:1
 func quernRow3BitonicSort(r *host.Run, keys []uint32, t1 int, tile *[1024]uint32) {
 	if t1 >= 0 && 1024 <= len(keys)-t1 {
 		row3 := (*[1024]uint32)(keys[t1:])
 		row4 := (*[1024]uint32)(tile[0:])
 		for threadX := range 512 {
-//line sort.go:38
+//line sort.go:38:160000
 			row3[threadX] = row4[threadX]
+//line sort.go:39:160000
 			row3[threadX+512] = row4[threadX+512]
+//line sort.go:40:160000
 		}
+//line sort.go:41:160000
 		return
+//line sort.go:42:160000
 	}
+//line sort.go:43:160000
 	for threadX := range 512 {
+//line sort.go:44:160000
 		r.ThreadIdx.X = threadX
-//line sort.go:38
+//line sort.go:38:160000
 		keys[t1+threadX] = tile[threadX]
+//line sort.go:39:160000
 		keys[t1+threadX+512] = tile[threadX+512]
+//line sort.go:40:160000
 	}
+//line sort.go:41:160000
+}
+
+//line quern_gen.go:8795:1
+func quernPlainBitonicSortUnchecked(r *host.Run) {
+	v0 := host.Slice[uint32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_bitonicSortUnchecked(t, v0) })
 }
 
 func quernHostBitonicSortUnchecked(r *host.Run) {
@@ -6532,102 +8805,175 @@ func quernHostBitonicSortUnchecked(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		t1 := blockX * 1024
-//line sort.go:27
+//line sort.go:27:160000
 		size = 2
+//line sort.go:28:160000
 		for threadZ := range 1 {
+//line sort.go:29:160000
 			for threadY := range 1 {
+//line sort.go:30:160000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line sort.go:31:160000
 				quernRow1BitonicSortUnchecked(r, tile, keys, t1)
+//line sort.go:32:160000
 			}
+//line sort.go:33:160000
 		}
+//line sort.go:34:160000
 		for ; size <= 1024; size *= 2 {
-//line sort.go:28
+//line sort.go:35:160000
+			if r.Halted() {
+//line sort.go:27:160000
+				r.Halt()
+//line sort.go:28:160000
+			}
+//line sort.go:28:160000
 			stride = size / 2
+//line sort.go:29:160000
 			for ; stride > 0; stride /= 2 {
-				for threadZ := range 1 {
-					for threadY := range 1 {
-						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow2BitonicSortUnchecked(r, stride, tile, size)
-					}
+//line sort.go:30:160000
+				if r.Halted() {
+//line sort.go:28:160000
+					r.Halt()
+//line sort.go:29:160000
 				}
+//line sort.go:30:160000
+				for threadZ := range 1 {
+//line sort.go:31:160000
+					for threadY := range 1 {
+//line sort.go:32:160000
+						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line sort.go:33:160000
+						quernRow2BitonicSortUnchecked(r, stride, tile, size)
+//line sort.go:34:160000
+					}
+//line sort.go:35:160000
+				}
+//line sort.go:36:160000
 			}
+//line sort.go:37:160000
 		}
+//line sort.go:38:160000
 		for threadZ := range 1 {
+//line sort.go:39:160000
 			for threadY := range 1 {
+//line sort.go:40:160000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line sort.go:41:160000
 				quernRow3BitonicSortUnchecked(r, keys, t1, tile)
+//line sort.go:42:160000
 			}
+//line sort.go:43:160000
 		}
+//line sort.go:44:160000
 	}
+//line sort.go:45:160000
 }
 
 //go:noinline
+//line quern_gen.go:8875:1
 func quernRow1BitonicSortUnchecked(r *host.Run, tile *[1024]uint32, keys []uint32, t1 int) {
 	if t1 >= 0 && 1024 <= len(keys)-t1 {
 		row := (*[1024]uint32)(tile[0:])
 		row2 := (*[1024]uint32)(keys[t1:])
 		for threadX := range 512 {
-//line sort.go:25
+//line sort.go:25:160000
 			row[threadX] = row2[threadX]
+//line sort.go:26:160000
 			row[threadX+512] = row2[threadX+512]
+//line sort.go:27:160000
 		}
+//line sort.go:28:160000
 		return
+//line sort.go:29:160000
 	}
+//line sort.go:30:160000
 	for threadX := range 512 {
+//line sort.go:31:160000
 		r.ThreadIdx.X = threadX
-//line sort.go:25
+//line sort.go:25:160000
 		tile[threadX] = keys[t1+threadX]
+//line sort.go:26:160000
 		tile[threadX+512] = keys[t1+threadX+512]
+//line sort.go:27:160000
 	}
+//line sort.go:28:160000
 }
 
 //go:noinline
+//line quern_gen.go:8905:1
 func quernRow2BitonicSortUnchecked(r *host.Run, stride int, tile *[1024]uint32, size int) {
 	for threadX := range 512 {
 		r.ThreadIdx.X = threadX
-//line sort.go:30
+//line sort.go:30:160000
 		i := 2*threadX - threadX&(stride-1)
+//line sort.go:31:160000
 		t2 := tile[i]
-//line sort.go:31
+//line sort.go:31:160000
 		t3 := tile[i+stride]
+//line sort.go:32:160000
 		a := t2
+//line sort.go:33:160000
 		b := t3
-//line sort.go:32
+//line sort.go:32:160000
 		if a > b == (i&size == 0) {
+//line sort.go:33:160000
 			t5 := i
-//line sort.go:33
+//line sort.go:33:160000
 			_ = tile[t5]
+//line sort.go:34:160000
 			t7 := i + stride
-//line sort.go:33
+//line sort.go:33:160000
 			_ = tile[t7]
+//line sort.go:34:160000
 			t8 := b
+//line sort.go:35:160000
 			t9 := a
-//line sort.go:33
+//line sort.go:33:160000
 			tile[t5] = t8
-//line sort.go:33
+//line sort.go:33:160000
 			tile[t7] = t9
+//line sort.go:34:160000
 		}
+//line sort.go:35:160000
 	}
+//line sort.go:36:160000
 }
 
 //go:noinline
+//line quern_gen.go:8945:1
 func quernRow3BitonicSortUnchecked(r *host.Run, keys []uint32, t1 int, tile *[1024]uint32) {
 	if t1 >= 0 && 1024 <= len(keys)-t1 {
 		row3 := (*[1024]uint32)(keys[t1:])
 		row4 := (*[1024]uint32)(tile[0:])
 		for threadX := range 512 {
-//line sort.go:38
+//line sort.go:38:160000
 			row3[threadX] = row4[threadX]
+//line sort.go:39:160000
 			row3[threadX+512] = row4[threadX+512]
+//line sort.go:40:160000
 		}
+//line sort.go:41:160000
 		return
+//line sort.go:42:160000
 	}
+//line sort.go:43:160000
 	for threadX := range 512 {
+//line sort.go:44:160000
 		r.ThreadIdx.X = threadX
-//line sort.go:38
+//line sort.go:38:160000
 		keys[t1+threadX] = tile[threadX]
+//line sort.go:39:160000
 		keys[t1+threadX+512] = tile[threadX+512]
+//line sort.go:40:160000
 	}
+//line sort.go:41:160000
+}
+
+//line quern_gen.go:8974:1
+func quernPlainSpmv(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_spmv(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostSpmv(r *host.Run) {
@@ -6653,18 +8999,31 @@ func quernRow1Spmv(r *host.Run, base int, y []float32, starts []int32, values, x
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line spmv.go:22
+//line spmv.go:22:170000
 		if !(i >= len(y)) {
-//line spmv.go:25
+//line spmv.go:25:170000
 			var sum float32
+//line spmv.go:26:170000
 			e := starts[i]
+//line spmv.go:27:170000
 			for bound := starts[i+1]; e < bound; e++ {
-//line spmv.go:27
+//line spmv.go:27:170000
 				sum += values[e] * x[columns[e]]
+//line spmv.go:28:170000
 			}
+//line spmv.go:29:170000
 			y[i] = sum
+//line spmv.go:30:170000
 		}
+//line spmv.go:31:170000
 	}
+//line spmv.go:32:170000
+}
+
+//line quern_gen.go:9024:1
+func quernPlainSpmvUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_spmvUnchecked(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostSpmvUnchecked(r *host.Run) {
@@ -6690,18 +9049,31 @@ func quernRow1SpmvUnchecked(r *host.Run, base int, y []float32, starts []int32, 
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line spmv.go:22
+//line spmv.go:22:170000
 		if !(i >= len(y)) {
-//line spmv.go:25
+//line spmv.go:25:170000
 			var sum float32
+//line spmv.go:26:170000
 			e := starts[i]
+//line spmv.go:27:170000
 			for bound := starts[i+1]; e < bound; e++ {
-//line spmv.go:27
+//line spmv.go:27:170000
 				sum += values[e] * x[columns[e]]
+//line spmv.go:28:170000
 			}
+//line spmv.go:29:170000
 			y[i] = sum
+//line spmv.go:30:170000
 		}
+//line spmv.go:31:170000
 	}
+//line spmv.go:32:170000
+}
+
+//line quern_gen.go:9074:1
+func quernPlainStencil(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[StencilWeights](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_stencil(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostStencil(r *host.Run) {
@@ -6771,109 +9143,151 @@ func quernRow1Stencil(r *host.Run, base, nx, y, ny, z, nz int, weights StencilWe
 		row10 := (*[32]float32)(out[start14:])
 		for threadX := range 32 {
 			x := base + threadX
-//line stencil.go:26
+//line stencil.go:26:180000
 			if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
-//line stencil.go:29
+//line stencil.go:29:180000
 				var sum float32
-//line stencil.go:33
+//line stencil.go:33:180000
 				sum += weights[3] * row[threadX]
+//line stencil.go:34:180000
 				sum += weights[2] * row[threadX+1]
+//line stencil.go:35:180000
 				sum += weights[3] * row[threadX+2]
+//line stencil.go:36:180000
 				sum += weights[2] * row2[threadX]
+//line stencil.go:37:180000
 				sum += weights[1] * row2[threadX+1]
+//line stencil.go:38:180000
 				sum += weights[2] * row2[threadX+2]
+//line stencil.go:39:180000
 				sum += weights[3] * row3[threadX]
+//line stencil.go:40:180000
 				sum += weights[2] * row3[threadX+1]
+//line stencil.go:41:180000
 				sum += weights[3] * row3[threadX+2]
+//line stencil.go:42:180000
 				sum += weights[2] * row4[threadX]
+//line stencil.go:43:180000
 				sum += weights[1] * row4[threadX+1]
+//line stencil.go:44:180000
 				sum += weights[2] * row4[threadX+2]
+//line stencil.go:45:180000
 				sum += weights[1] * row5[threadX]
+//line stencil.go:46:180000
 				sum += weights[0] * row5[threadX+1]
+//line stencil.go:47:180000
 				sum += weights[1] * row5[threadX+2]
+//line stencil.go:48:180000
 				sum += weights[2] * row6[threadX]
+//line stencil.go:49:180000
 				sum += weights[1] * row6[threadX+1]
+//line stencil.go:50:180000
 				sum += weights[2] * row6[threadX+2]
+//line stencil.go:51:180000
 				sum += weights[3] * row7[threadX]
+//line stencil.go:52:180000
 				sum += weights[2] * row7[threadX+1]
+//line stencil.go:53:180000
 				sum += weights[3] * row7[threadX+2]
+//line stencil.go:54:180000
 				sum += weights[2] * row8[threadX]
+//line stencil.go:55:180000
 				sum += weights[1] * row8[threadX+1]
+//line stencil.go:56:180000
 				sum += weights[2] * row8[threadX+2]
+//line stencil.go:57:180000
 				sum += weights[3] * row9[threadX]
+//line stencil.go:58:180000
 				sum += weights[2] * row9[threadX+1]
+//line stencil.go:59:180000
 				sum += weights[3] * row9[threadX+2]
-//line stencil.go:37
+//line stencil.go:37:180000
 				row10[threadX] = sum
+//line stencil.go:38:180000
 			}
+//line stencil.go:39:180000
 		}
+//line stencil.go:40:180000
 		return
+//line stencil.go:41:180000
 	}
+//line stencil.go:42:180000
 	for threadX := range 32 {
+//line stencil.go:43:180000
 		r.ThreadIdx.X = threadX
+//line stencil.go:44:180000
 		x := base + threadX
-//line stencil.go:26
+//line stencil.go:26:180000
 		if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
-//line stencil.go:29
+//line stencil.go:29:180000
 			var sum float32
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start2+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start2+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start2+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start3+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start3+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start3+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start4+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start4+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start4+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start5+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[0] * in[start5+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start5+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start6+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start6+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start6+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start7+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start7+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start7+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start8+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start8+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start8+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start9+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start9+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start9+x+1]
-//line stencil.go:37
+//line stencil.go:37:180000
 			out[start5+x] = sum
+//line stencil.go:38:180000
 		}
+//line stencil.go:39:180000
 	}
+//line stencil.go:40:180000
+}
+
+//line quern_gen.go:9288:1
+func quernPlainStencilUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[StencilWeights](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_stencilUnchecked(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostStencilUnchecked(r *host.Run) {
@@ -6943,109 +9357,151 @@ func quernRow1StencilUnchecked(r *host.Run, base, nx, y, ny, z, nz int, weights 
 		row10 := (*[32]float32)(out[start14:])
 		for threadX := range 32 {
 			x := base + threadX
-//line stencil.go:26
+//line stencil.go:26:180000
 			if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
-//line stencil.go:29
+//line stencil.go:29:180000
 				var sum float32
-//line stencil.go:33
+//line stencil.go:33:180000
 				sum += weights[3] * row[threadX]
+//line stencil.go:34:180000
 				sum += weights[2] * row[threadX+1]
+//line stencil.go:35:180000
 				sum += weights[3] * row[threadX+2]
+//line stencil.go:36:180000
 				sum += weights[2] * row2[threadX]
+//line stencil.go:37:180000
 				sum += weights[1] * row2[threadX+1]
+//line stencil.go:38:180000
 				sum += weights[2] * row2[threadX+2]
+//line stencil.go:39:180000
 				sum += weights[3] * row3[threadX]
+//line stencil.go:40:180000
 				sum += weights[2] * row3[threadX+1]
+//line stencil.go:41:180000
 				sum += weights[3] * row3[threadX+2]
+//line stencil.go:42:180000
 				sum += weights[2] * row4[threadX]
+//line stencil.go:43:180000
 				sum += weights[1] * row4[threadX+1]
+//line stencil.go:44:180000
 				sum += weights[2] * row4[threadX+2]
+//line stencil.go:45:180000
 				sum += weights[1] * row5[threadX]
+//line stencil.go:46:180000
 				sum += weights[0] * row5[threadX+1]
+//line stencil.go:47:180000
 				sum += weights[1] * row5[threadX+2]
+//line stencil.go:48:180000
 				sum += weights[2] * row6[threadX]
+//line stencil.go:49:180000
 				sum += weights[1] * row6[threadX+1]
+//line stencil.go:50:180000
 				sum += weights[2] * row6[threadX+2]
+//line stencil.go:51:180000
 				sum += weights[3] * row7[threadX]
+//line stencil.go:52:180000
 				sum += weights[2] * row7[threadX+1]
+//line stencil.go:53:180000
 				sum += weights[3] * row7[threadX+2]
+//line stencil.go:54:180000
 				sum += weights[2] * row8[threadX]
+//line stencil.go:55:180000
 				sum += weights[1] * row8[threadX+1]
+//line stencil.go:56:180000
 				sum += weights[2] * row8[threadX+2]
+//line stencil.go:57:180000
 				sum += weights[3] * row9[threadX]
+//line stencil.go:58:180000
 				sum += weights[2] * row9[threadX+1]
+//line stencil.go:59:180000
 				sum += weights[3] * row9[threadX+2]
-//line stencil.go:37
+//line stencil.go:37:180000
 				row10[threadX] = sum
+//line stencil.go:38:180000
 			}
+//line stencil.go:39:180000
 		}
+//line stencil.go:40:180000
 		return
+//line stencil.go:41:180000
 	}
+//line stencil.go:42:180000
 	for threadX := range 32 {
+//line stencil.go:43:180000
 		r.ThreadIdx.X = threadX
+//line stencil.go:44:180000
 		x := base + threadX
-//line stencil.go:26
+//line stencil.go:26:180000
 		if !(x < 1 || x >= nx-1 || y < 1 || y >= ny-1 || z < 1 || z >= nz-1) {
-//line stencil.go:29
+//line stencil.go:29:180000
 			var sum float32
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start2+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start2+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start2+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start3+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start3+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start3+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start4+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start4+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start4+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start5+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[0] * in[start5+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start5+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start6+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start6+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start6+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start7+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start7+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start7+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start8+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[1] * in[start8+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start8+x+1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start9+x+-1]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[2] * in[start9+x]
-//line stencil.go:33
+//line stencil.go:33:180000
 			sum += weights[3] * in[start9+x+1]
-//line stencil.go:37
+//line stencil.go:37:180000
 			out[start5+x] = sum
+//line stencil.go:38:180000
 		}
+//line stencil.go:39:180000
 	}
+//line stencil.go:40:180000
+}
+
+//line quern_gen.go:9502:1
+func quernPlainTensorMatmul(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[Chunk](r, 2), host.Slice[Chunk](r, 3), host.Slice[kernel.Vec2[float32]](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_tensorMatmul(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostTensorMatmul(r *host.Run) {
@@ -7124,169 +9580,303 @@ func quernHostTensorMatmul(r *host.Run) {
 				quernRow1TensorMatmul(r, stages, a, b, base, k, n, base2, size, size2)
 			}
 		}
-//line tensor.go:63
+//line tensor.go:63:190000
 		i5 = 0
+//line tensor.go:64:190000
 		for threadZ := range 1 {
+//line tensor.go:65:190000
 			for threadY := range 1 {
+//line tensor.go:66:190000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:67:190000
 				quernRow2TensorMatmul(r, fas, first, fbs, sums)
+//line tensor.go:68:190000
 			}
+//line tensor.go:69:190000
 		}
+//line tensor.go:70:190000
 		for ; i5 < 4; i5++ {
+//line tensor.go:71:190000
 			for threadZ := range 1 {
+//line tensor.go:72:190000
 				for threadY := range 1 {
+//line tensor.go:73:190000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:74:190000
 					first2 := (threadZ*1 + threadY) * 256
+//line tensor.go:75:190000
 					start := i5 * 16
+//line tensor.go:76:190000
 					quernRow3TensorMatmul(r, givens, first2, start, stages)
+//line tensor.go:77:190000
 				}
+//line tensor.go:78:190000
 			}
-//line tensor.go:64
+//line tensor.go:64:190000
 			host.LoadMatrix(words, words2, words3, words4, givens)
+//line tensor.go:65:190000
 			t222 = 2 * i5
+//line tensor.go:66:190000
 			t23 = 2*i5 + 1
+//line tensor.go:67:190000
 			for threadZ := range 1 {
+//line tensor.go:68:190000
 				for threadY := range 1 {
+//line tensor.go:69:190000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:70:190000
 					first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:71:190000
 					start2 := i5 * 2
+//line tensor.go:72:190000
 					quernRow4TensorMatmul(r, fas, first3, fbs, words, words2, words3, words4, givens2, i5, t222, t23, start2, stages)
+//line tensor.go:73:190000
 				}
+//line tensor.go:74:190000
 			}
+//line tensor.go:75:190000
 			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+//line tensor.go:76:190000
 			for threadZ := range 1 {
+//line tensor.go:77:190000
 				for threadY := range 1 {
+//line tensor.go:78:190000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:79:190000
 					first4 := (threadZ*1 + threadY) * 256
+//line tensor.go:80:190000
 					quernRow5TensorMatmul(r, fbs, first4, words5, words6, words7, words8, t222, t23)
+//line tensor.go:81:190000
 				}
+//line tensor.go:82:190000
 			}
+//line tensor.go:83:190000
 		}
-//line tensor.go:67
+//line tensor.go:67:190000
 		slot = 0
+//line tensor.go:68:190000
 		free = 2
-//line tensor.go:68
+//line tensor.go:68:190000
 		step = 0
+//line tensor.go:69:190000
 		for ; step < steps; step++ {
-//line tensor.go:69
+//line tensor.go:70:190000
+			if r.Halted() {
+//line tensor.go:68:190000
+				r.Halt()
+//line tensor.go:69:190000
+			}
+//line tensor.go:69:190000
 			kk = 0
+//line tensor.go:70:190000
 			for ; kk < 4; kk++ {
-//line tensor.go:70
+//line tensor.go:70:190000
 				t322 = kk % 2
+//line tensor.go:71:190000
 				t33 = (kk + 1) % 2
+//line tensor.go:72:190000
 				t34 = (kk + 1) % 4
+//line tensor.go:73:190000
 				now = t322
+//line tensor.go:74:190000
 				then = t33
+//line tensor.go:75:190000
 				next = t34
-//line tensor.go:71
+//line tensor.go:71:190000
 				if kk == 3 {
+//line tensor.go:72:190000
 					slot++
+//line tensor.go:73:190000
 					if slot == 3 {
-//line tensor.go:73
+//line tensor.go:73:190000
 						slot = 0
+//line tensor.go:74:190000
 					}
+//line tensor.go:75:190000
 				}
+//line tensor.go:76:190000
 				t36 = slot
+//line tensor.go:77:190000
 				for threadZ := range 1 {
+//line tensor.go:78:190000
 					for threadY := range 1 {
+//line tensor.go:79:190000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:80:190000
 						quernRow6TensorMatmul(r, stages, t36)
+//line tensor.go:81:190000
 					}
+//line tensor.go:82:190000
 				}
+//line tensor.go:83:190000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:76
+//line tensor.go:76:190000
 				tile = &stages[t36]
+//line tensor.go:77:190000
 				i6 = 0
+//line tensor.go:78:190000
 				for ; i6 < 4; i6++ {
-//line tensor.go:78
+//line tensor.go:78:190000
 					t37 = tile
+//line tensor.go:79:190000
 					for threadZ := range 1 {
+//line tensor.go:80:190000
 						for threadY := range 1 {
+//line tensor.go:81:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:82:190000
 							first5 := (threadZ*1 + threadY) * 256
+//line tensor.go:83:190000
 							start3 := i6 * 16
+//line tensor.go:84:190000
 							start4 := next * 2
+//line tensor.go:85:190000
 							quernRow7TensorMatmul(r, givens3, first5, start3, start4, t37)
+//line tensor.go:86:190000
 						}
+//line tensor.go:87:190000
 					}
+//line tensor.go:88:190000
 					host.LoadMatrix(words9, words10, words11, words12, givens3)
-//line tensor.go:79
+//line tensor.go:79:190000
 					t44 = then
+//line tensor.go:80:190000
 					t45 = 2 * i6
+//line tensor.go:81:190000
 					t46 = then
+//line tensor.go:82:190000
 					t47 = 2*i6 + 1
+//line tensor.go:83:190000
 					t48 = tile
+//line tensor.go:84:190000
 					for threadZ := range 1 {
+//line tensor.go:85:190000
 						for threadY := range 1 {
+//line tensor.go:86:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:87:190000
 							first6 := (threadZ*1 + threadY) * 256
+//line tensor.go:88:190000
 							start5 := next * 16
+//line tensor.go:89:190000
 							start6 := i6 * 2
+//line tensor.go:90:190000
 							quernRow8TensorMatmul(r, fas, first6, fbs, words9, words10, words11, words12, givens4, then, i6, t44, t45, t46, t47, start5, start6, t48)
+//line tensor.go:91:190000
 						}
+//line tensor.go:92:190000
 					}
+//line tensor.go:93:190000
 					host.LoadMatrixTransposed(words13, words14, words15, words16, givens4)
-//line tensor.go:80
+//line tensor.go:80:190000
 					j = 0
+//line tensor.go:81:190000
 					for threadZ := range 1 {
+//line tensor.go:82:190000
 						for threadY := range 1 {
+//line tensor.go:83:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:84:190000
 							first7 := (threadZ*1 + threadY) * 256
+//line tensor.go:85:190000
 							quernRow9TensorMatmul(r, fbs, first7, words13, words14, words15, words16, t44, t45, t46, t47)
+//line tensor.go:86:190000
 						}
+//line tensor.go:87:190000
 					}
+//line tensor.go:88:190000
 					for ; j < 8; j++ {
+//line tensor.go:89:190000
 						for threadZ := range 1 {
+//line tensor.go:90:190000
 							for threadY := range 1 {
+//line tensor.go:91:190000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:92:190000
 								first8 := (threadZ*1 + threadY) * 256
+//line tensor.go:93:190000
 								quernRow10TensorMatmul(r, fas, first8, fbs, sums, t55s, t56s, t57s, now, i6, j)
+//line tensor.go:94:190000
 							}
+//line tensor.go:95:190000
 						}
-//line tensor.go:81
+//line tensor.go:81:190000
 						host.MMABFloat16(sums2, sums3, sums4, sums5, t55s, t56s, t57s)
+//line tensor.go:82:190000
 						for threadZ := range 1 {
+//line tensor.go:83:190000
 							for threadY := range 1 {
+//line tensor.go:84:190000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:85:190000
 								first9 := (threadZ*1 + threadY) * 256
+//line tensor.go:86:190000
 								quernRow11TensorMatmul(r, sums, first9, sums2, sums3, sums4, sums5, i6, j)
+//line tensor.go:87:190000
 							}
+//line tensor.go:88:190000
 						}
+//line tensor.go:89:190000
 					}
-//line tensor.go:83
+//line tensor.go:83:190000
 					next2 = step + 3 - 1
+//line tensor.go:84:190000
 					for threadZ := range 1 {
+//line tensor.go:85:190000
 						for threadY := range 1 {
+//line tensor.go:86:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:87:190000
 							quernRow12TensorMatmul(r, i6, kk, next2, steps, free, stages, a, b, base, k, n, base2, size, size2)
+//line tensor.go:88:190000
 						}
+//line tensor.go:89:190000
 					}
+//line tensor.go:90:190000
 				}
-//line tensor.go:87
+//line tensor.go:87:190000
 				if kk == 2 {
-//line tensor.go:91
+//line tensor.go:91:190000
 					free++
+//line tensor.go:92:190000
 					if free == 3 {
-//line tensor.go:92
+//line tensor.go:92:190000
 						free = 0
+//line tensor.go:93:190000
 					}
+//line tensor.go:94:190000
 				}
+//line tensor.go:95:190000
 			}
+//line tensor.go:96:190000
 		}
+//line tensor.go:97:190000
 		for threadZ := range 1 {
+//line tensor.go:98:190000
 			for threadY := range 1 {
+//line tensor.go:99:190000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:100:190000
 				for i11 := 0; i11 < 4; i11++ {
+//line tensor.go:101:190000
 					first10 := (threadZ*1 + threadY) * 256
+//line tensor.go:102:190000
 					start7 := i11 * 16
+//line tensor.go:103:190000
 					quernRow13TensorMatmul(r, sums, first10, base, base3, i11, c, start7, n)
+//line tensor.go:104:190000
 				}
+//line tensor.go:105:190000
 			}
+//line tensor.go:106:190000
 		}
+//line tensor.go:107:190000
 	}
+//line tensor.go:108:190000
 }
 
 //go:noinline
+//line quern_gen.go:9880:1
 func quernRow1TensorMatmul(r *host.Run, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -7296,49 +9886,69 @@ func quernRow1TensorMatmul(r *host.Run, stages *[3]tensorStage, a, b [][8]kernel
 		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
 		t6 := threadX / 32
 		t7 := threadX % 32
-//line tensor.go:51
+//line tensor.go:51:190000
 		for s := 0; s < 2; s++ {
+//line tensor.go:52:190000
 			for part := 0; part < 3; part++ {
+//line tensor.go:53:190000
 				t11 := s
-//line tensor.go:53
+//line tensor.go:53:190000
 				_ = stages[t11]
-//line tensor.go:53
+//line tensor.go:53:190000
 				t12 := &stages[t11]
+//line tensor.go:54:190000
 				t13 := s
+//line tensor.go:55:190000
 				t14 := part
-//line tensor.go:130
+//line tensor.go:130:190000
 				if t14 == 0 {
-//line tensor.go:132
+//line tensor.go:132:190000
 					for i := 0; i < 4; i++ {
+//line tensor.go:133:190000
 						t3 := t12
+//line tensor.go:134:190000
 						t4 := t1 + i*32
+//line tensor.go:135:190000
 						t5 := at
-//line tensor.go:133
+//line tensor.go:133:190000
 						_ = t3.a[t4][t5]
-//line tensor.go:133
+//line tensor.go:133:190000
 						t3.a[t4][t5] = result0.a[result0.i+t13*8+i*result0.strideA]
+//line tensor.go:134:190000
 					}
+//line tensor.go:135:190000
 				} else {
-//line tensor.go:138
+//line tensor.go:138:190000
 					for i2 := 0; i2 < 4; i2++ {
+//line tensor.go:139:190000
 						i3 := i2
-//line tensor.go:139
+//line tensor.go:139:190000
 						i4 := i3 + (t14-1)*4
+//line tensor.go:140:190000
 						t8 := t12
+//line tensor.go:141:190000
 						t9 := t6 + i4*8
+//line tensor.go:142:190000
 						t10 := t7 ^ t6
-//line tensor.go:140
+//line tensor.go:140:190000
 						_ = t8.b[t9][t10]
-//line tensor.go:140
+//line tensor.go:140:190000
 						t8.b[t9][t10] = result0.b[result0.j+t13*8*result0.strideB+i4*result0.strideB]
+//line tensor.go:141:190000
 					}
+//line tensor.go:142:190000
 				}
+//line tensor.go:143:190000
 			}
+//line tensor.go:144:190000
 		}
+//line tensor.go:145:190000
 	}
+//line tensor.go:146:190000
 }
 
 //go:noinline
+//line quern_gen.go:9952:1
 func quernRow2TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32]) {
 	faRow := fas[first:][:256]
 	fbRow := fbs[first:][:256]
@@ -7347,14 +9957,19 @@ func quernRow2TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:60
+//line tensor.go:60:190000
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
+//line tensor.go:61:190000
 		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
+//line tensor.go:62:190000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:63:190000
 	}
+//line tensor.go:64:190000
 }
 
 //go:noinline
+//line quern_gen.go:9973:1
 func quernRow3TensorMatmul(r *host.Run, givens []*[8]kernel.BFloat16, first2, start int, stages *[3]tensorStage) {
 	givenRow := givens[first2:][:256]
 	for threadX := range 256 {
@@ -7364,18 +9979,23 @@ func quernRow3TensorMatmul(r *host.Run, givens []*[8]kernel.BFloat16, first2, st
 		warp := (threadX + first2) >> 5
 		t32 := warp / 4 * 64
 		t22 := lane / 16
-//line tensor.go:64
+//line tensor.go:64:190000
 		t16 := t15 + t32 + start
+//line tensor.go:65:190000
 		t17 := t22 ^ t15%8
-//line tensor.go:64
+//line tensor.go:64:190000
 		_ = stages[0].a[t16][t17]
-//line tensor.go:64
+//line tensor.go:64:190000
 		given := &stages[0].a[t16][t17]
+//line tensor.go:65:190000
 		givenRow[threadX] = given
+//line tensor.go:66:190000
 	}
+//line tensor.go:67:190000
 }
 
 //go:noinline
+//line quern_gen.go:9999:1
 func quernRow4TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first3 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words, words2, words3, words4 []uint32, givens2 []*[8]kernel.BFloat16, i5, t222, t23, start2 int, stages *[3]tensorStage) {
 	faRow := fas[first3:][:256]
 	fbRow := fbs[first3:][:256]
@@ -7397,21 +10017,27 @@ func quernRow4TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat
 		lane := (threadX + first3) & 31
 		t22 := lane / 16
 		t15 := lane % 16
-//line tensor.go:64
+//line tensor.go:64:190000
 		fa[0][i5] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+//line tensor.go:65:190000
 		_ = fb[0][t222]
-//line tensor.go:65
+//line tensor.go:65:190000
 		_ = fb[0][t23]
+//line tensor.go:66:190000
 		t26 := t42/8 + start2 + t22 ^ t15%8
-//line tensor.go:65
+//line tensor.go:65:190000
 		_ = stages[0].b[t15][t26]
-//line tensor.go:65
+//line tensor.go:65:190000
 		given2 := &stages[0].b[t15][t26]
+//line tensor.go:66:190000
 		givenRow2[threadX] = given2
+//line tensor.go:67:190000
 	}
+//line tensor.go:68:190000
 }
 
 //go:noinline
+//line quern_gen.go:10041:1
 func quernRow5TensorMatmul(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first4 int, words5, words6, words7, words8 []uint32, t222, t23 int) {
 	fbRow := fbs[first4:][:256]
 	wordRow5 := words5[first4:][:256]
@@ -7425,23 +10051,29 @@ func quernRow5TensorMatmul(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:65
+//line tensor.go:65:190000
 		fb[0][t222] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:65
+//line tensor.go:65:190000
 		fb[0][t23] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+//line tensor.go:66:190000
 	}
+//line tensor.go:67:190000
 }
 
 //go:noinline
+//line quern_gen.go:10065:1
 func quernRow6TensorMatmul(r *host.Run, stages *[3]tensorStage, t36 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:76
+//line tensor.go:76:190000
 		_ = stages[t36]
+//line tensor.go:77:190000
 	}
+//line tensor.go:78:190000
 }
 
 //go:noinline
+//line quern_gen.go:10077:1
 func quernRow7TensorMatmul(r *host.Run, givens3 []*[8]kernel.BFloat16, first5, start3, start4 int, t37 *tensorStage) {
 	givenRow3 := givens3[first5:][:256]
 	for threadX := range 256 {
@@ -7451,18 +10083,23 @@ func quernRow7TensorMatmul(r *host.Run, givens3 []*[8]kernel.BFloat16, first5, s
 		warp := (threadX + first5) >> 5
 		t32 := warp / 4 * 64
 		t22 := lane / 16
-//line tensor.go:78
+//line tensor.go:78:190000
 		t38 := t15 + t32 + start3
+//line tensor.go:79:190000
 		t39 := start4 + t22 ^ t15%8
-//line tensor.go:78
+//line tensor.go:78:190000
 		_ = t37.a[t38][t39]
-//line tensor.go:78
+//line tensor.go:78:190000
 		given3 := &t37.a[t38][t39]
+//line tensor.go:79:190000
 		givenRow3[threadX] = given3
+//line tensor.go:80:190000
 	}
+//line tensor.go:81:190000
 }
 
 //go:noinline
+//line quern_gen.go:10103:1
 func quernRow8TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words9, words10, words11, words12 []uint32, givens4 []*[8]kernel.BFloat16, then, i6, t44, t45, t46, t47, start5, start6 int, t48 *tensorStage) {
 	faRow := fas[first6:][:256]
 	fbRow := fbs[first6:][:256]
@@ -7484,22 +10121,29 @@ func quernRow8TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat
 		warp := (threadX + first6) >> 5
 		t42 := warp % 4 * 64
 		t22 := lane / 16
-//line tensor.go:78
+//line tensor.go:78:190000
 		fa[then][i6] = kernel.MatrixA[kernel.BFloat16]{word9, word10, word11, word12}
+//line tensor.go:79:190000
 		_ = fb[t44][t45]
-//line tensor.go:79
+//line tensor.go:79:190000
 		_ = fb[t46][t47]
+//line tensor.go:80:190000
 		t49 := t15 + start5
+//line tensor.go:81:190000
 		t50 := t42/8 + start6 + t22 ^ t15%8
-//line tensor.go:79
+//line tensor.go:79:190000
 		_ = t48.b[t49][t50]
-//line tensor.go:79
+//line tensor.go:79:190000
 		given4 := &t48.b[t49][t50]
+//line tensor.go:80:190000
 		givenRow4[threadX] = given4
+//line tensor.go:81:190000
 	}
+//line tensor.go:82:190000
 }
 
 //go:noinline
+//line quern_gen.go:10147:1
 func quernRow9TensorMatmul(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first7 int, words13, words14, words15, words16 []uint32, t44, t45, t46, t47 int) {
 	fbRow := fbs[first7:][:256]
 	wordRow13 := words13[first7:][:256]
@@ -7513,14 +10157,17 @@ func quernRow9TensorMatmul(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat
 		word14 := wordRow14[threadX]
 		word15 := wordRow15[threadX]
 		word16 := wordRow16[threadX]
-//line tensor.go:79
+//line tensor.go:79:190000
 		fb[t44][t45] = kernel.MatrixB[kernel.BFloat16]{word13, word14}
-//line tensor.go:79
+//line tensor.go:79:190000
 		fb[t46][t47] = kernel.MatrixB[kernel.BFloat16]{word15, word16}
+//line tensor.go:80:190000
 	}
+//line tensor.go:81:190000
 }
 
 //go:noinline
+//line quern_gen.go:10171:1
 func quernRow10TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32], t55s []kernel.MatrixA[kernel.BFloat16], t56s []kernel.MatrixB[kernel.BFloat16], t57s []kernel.Accumulator[float32], now, i6, j int) {
 	faRow := fas[first8:][:256]
 	fbRow := fbs[first8:][:256]
@@ -7536,16 +10183,19 @@ func quernRow10TensorMatmul(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloa
 		t55 := &t55Row[threadX]
 		t56 := &t56Row[threadX]
 		t57 := &t57Row[threadX]
-//line tensor.go:81
+//line tensor.go:81:190000
 		*t55 = fa[now][i6]
-//line tensor.go:81
+//line tensor.go:81:190000
 		*t56 = fb[now][j]
-//line tensor.go:81
+//line tensor.go:81:190000
 		*t57 = sum[i6][j]
+//line tensor.go:82:190000
 	}
+//line tensor.go:83:190000
 }
 
 //go:noinline
+//line quern_gen.go:10199:1
 func quernRow11TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first9 int, sums2, sums3, sums4, sums5 []float32, i6, j int) {
 	sumRow := sums[first9:][:256]
 	sumRow2 := sums2[first9:][:256]
@@ -7559,12 +10209,15 @@ func quernRow11TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:81
+//line tensor.go:81:190000
 		sum[i6][j] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+//line tensor.go:82:190000
 	}
+//line tensor.go:83:190000
 }
 
 //go:noinline
+//line quern_gen.go:10221:1
 func quernRow12TensorMatmul(r *host.Run, i6, kk, next2, steps, free int, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -7574,47 +10227,65 @@ func quernRow12TensorMatmul(r *host.Run, i6, kk, next2, steps, free int, stages 
 		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
 		t62 := threadX / 32
 		t72 := threadX % 32
-//line tensor.go:83
+//line tensor.go:83:190000
 		if i6 == 1 && kk < 3 && next2 < steps {
+//line tensor.go:84:190000
 			t63 := free
-//line tensor.go:84
+//line tensor.go:84:190000
 			_ = stages[t63]
-//line tensor.go:84
+//line tensor.go:84:190000
 			t64 := &stages[t63]
+//line tensor.go:85:190000
 			t65 := next2
+//line tensor.go:86:190000
 			t66 := kk
-//line tensor.go:130
+//line tensor.go:130:190000
 			if t66 == 0 {
-//line tensor.go:132
+//line tensor.go:132:190000
 				for i7 := 0; i7 < 4; i7++ {
+//line tensor.go:133:190000
 					t35 := t64
+//line tensor.go:134:190000
 					t43 := t18 + i7*32
+//line tensor.go:135:190000
 					t52 := at2
-//line tensor.go:133
+//line tensor.go:133:190000
 					_ = t35.a[t43][t52]
-//line tensor.go:133
+//line tensor.go:133:190000
 					t35.a[t43][t52] = result0.a[result0.i+t65*8+i7*result0.strideA]
+//line tensor.go:134:190000
 				}
+//line tensor.go:135:190000
 			} else {
-//line tensor.go:138
+//line tensor.go:138:190000
 				for i8 := 0; i8 < 4; i8++ {
+//line tensor.go:139:190000
 					i9 := i8
-//line tensor.go:139
+//line tensor.go:139:190000
 					i10 := i9 + (t66-1)*4
+//line tensor.go:140:190000
 					t82 := t64
+//line tensor.go:141:190000
 					t92 := t62 + i10*8
+//line tensor.go:142:190000
 					t102 := t72 ^ t62
-//line tensor.go:140
+//line tensor.go:140:190000
 					_ = t82.b[t92][t102]
-//line tensor.go:140
+//line tensor.go:140:190000
 					t82.b[t92][t102] = result0.b[result0.j+t65*8*result0.strideB+i10*result0.strideB]
+//line tensor.go:141:190000
 				}
+//line tensor.go:142:190000
 			}
+//line tensor.go:143:190000
 		}
+//line tensor.go:144:190000
 	}
+//line tensor.go:145:190000
 }
 
 //go:noinline
+//line quern_gen.go:10289:1
 func quernRow13TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3, i11 int, c []kernel.Vec2[float32], start7, n int) {
 	sumRow := sums[first10:][:256]
 	for threadX := range 256 {
@@ -7625,42 +10296,67 @@ func quernRow13TensorMatmul(r *host.Run, sums [][4][8]kernel.Accumulator[float32
 		result02 := (threadX+first10)&31>>2 + 0
 		t42 := warp % 4 * 64
 		result03 := (threadX+first10)&31&3<<1 + 0
-//line tensor.go:99
+//line tensor.go:99:190000
 		y := base + t32 + result02
+//line tensor.go:100:190000
 		x := (base3 + t42 + result03) / 2
-//line tensor.go:103
+//line tensor.go:103:190000
 		v := sum[i11][0]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v2 := sum[i11][1]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+4] = kernel.Vec2[float32]{X: v2[0], Y: v2[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+4] = kernel.Vec2[float32]{X: v2[2], Y: v2[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v3 := sum[i11][2]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+8] = kernel.Vec2[float32]{X: v3[0], Y: v3[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+8] = kernel.Vec2[float32]{X: v3[2], Y: v3[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v4 := sum[i11][3]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+12] = kernel.Vec2[float32]{X: v4[0], Y: v4[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+12] = kernel.Vec2[float32]{X: v4[2], Y: v4[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v5 := sum[i11][4]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+16] = kernel.Vec2[float32]{X: v5[0], Y: v5[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+16] = kernel.Vec2[float32]{X: v5[2], Y: v5[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v6 := sum[i11][5]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+20] = kernel.Vec2[float32]{X: v6[0], Y: v6[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+20] = kernel.Vec2[float32]{X: v6[2], Y: v6[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v7 := sum[i11][6]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+24] = kernel.Vec2[float32]{X: v7[0], Y: v7[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+24] = kernel.Vec2[float32]{X: v7[2], Y: v7[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v8 := sum[i11][7]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+28] = kernel.Vec2[float32]{X: v8[0], Y: v8[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+28] = kernel.Vec2[float32]{X: v8[2], Y: v8[3]}
+//line tensor.go:106:190000
 	}
+//line tensor.go:107:190000
+}
+
+//line quern_gen.go:10357:1
+func quernPlainTensorMatmulUnchecked(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[Chunk](r, 2), host.Slice[Chunk](r, 3), host.Slice[kernel.Vec2[float32]](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_tensorMatmulUnchecked(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostTensorMatmulUnchecked(r *host.Run) {
@@ -7739,169 +10435,303 @@ func quernHostTensorMatmulUnchecked(r *host.Run) {
 				quernRow1TensorMatmulUnchecked(r, stages, a, b, base, k, n, base2, size, size2)
 			}
 		}
-//line tensor.go:63
+//line tensor.go:63:190000
 		i5 = 0
+//line tensor.go:64:190000
 		for threadZ := range 1 {
+//line tensor.go:65:190000
 			for threadY := range 1 {
+//line tensor.go:66:190000
 				first := (threadZ*1 + threadY) * 256
+//line tensor.go:67:190000
 				quernRow2TensorMatmulUnchecked(r, fas, first, fbs, sums)
+//line tensor.go:68:190000
 			}
+//line tensor.go:69:190000
 		}
+//line tensor.go:70:190000
 		for ; i5 < 4; i5++ {
+//line tensor.go:71:190000
 			for threadZ := range 1 {
+//line tensor.go:72:190000
 				for threadY := range 1 {
+//line tensor.go:73:190000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:74:190000
 					first2 := (threadZ*1 + threadY) * 256
+//line tensor.go:75:190000
 					start := i5 * 16
+//line tensor.go:76:190000
 					quernRow3TensorMatmulUnchecked(r, givens, first2, start, stages)
+//line tensor.go:77:190000
 				}
+//line tensor.go:78:190000
 			}
-//line tensor.go:64
+//line tensor.go:64:190000
 			host.LoadMatrix(words, words2, words3, words4, givens)
+//line tensor.go:65:190000
 			t222 = 2 * i5
+//line tensor.go:66:190000
 			t23 = 2*i5 + 1
+//line tensor.go:67:190000
 			for threadZ := range 1 {
+//line tensor.go:68:190000
 				for threadY := range 1 {
+//line tensor.go:69:190000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:70:190000
 					first3 := (threadZ*1 + threadY) * 256
+//line tensor.go:71:190000
 					start2 := i5 * 2
+//line tensor.go:72:190000
 					quernRow4TensorMatmulUnchecked(r, fas, first3, fbs, words, words2, words3, words4, givens2, i5, t222, t23, start2, stages)
+//line tensor.go:73:190000
 				}
+//line tensor.go:74:190000
 			}
+//line tensor.go:75:190000
 			host.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+//line tensor.go:76:190000
 			for threadZ := range 1 {
+//line tensor.go:77:190000
 				for threadY := range 1 {
+//line tensor.go:78:190000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:79:190000
 					first4 := (threadZ*1 + threadY) * 256
+//line tensor.go:80:190000
 					quernRow5TensorMatmulUnchecked(r, fbs, first4, words5, words6, words7, words8, t222, t23)
+//line tensor.go:81:190000
 				}
+//line tensor.go:82:190000
 			}
+//line tensor.go:83:190000
 		}
-//line tensor.go:67
+//line tensor.go:67:190000
 		slot = 0
+//line tensor.go:68:190000
 		free = 2
-//line tensor.go:68
+//line tensor.go:68:190000
 		step = 0
+//line tensor.go:69:190000
 		for ; step < steps; step++ {
-//line tensor.go:69
+//line tensor.go:70:190000
+			if r.Halted() {
+//line tensor.go:68:190000
+				r.Halt()
+//line tensor.go:69:190000
+			}
+//line tensor.go:69:190000
 			kk = 0
+//line tensor.go:70:190000
 			for ; kk < 4; kk++ {
-//line tensor.go:70
+//line tensor.go:70:190000
 				t322 = kk % 2
+//line tensor.go:71:190000
 				t33 = (kk + 1) % 2
+//line tensor.go:72:190000
 				t34 = (kk + 1) % 4
+//line tensor.go:73:190000
 				now = t322
+//line tensor.go:74:190000
 				then = t33
+//line tensor.go:75:190000
 				next = t34
-//line tensor.go:71
+//line tensor.go:71:190000
 				if kk == 3 {
+//line tensor.go:72:190000
 					slot++
+//line tensor.go:73:190000
 					if slot == 3 {
-//line tensor.go:73
+//line tensor.go:73:190000
 						slot = 0
+//line tensor.go:74:190000
 					}
+//line tensor.go:75:190000
 				}
+//line tensor.go:76:190000
 				t36 = slot
+//line tensor.go:77:190000
 				for threadZ := range 1 {
+//line tensor.go:78:190000
 					for threadY := range 1 {
+//line tensor.go:79:190000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:80:190000
 						quernRow6TensorMatmulUnchecked(r, stages, t36)
+//line tensor.go:81:190000
 					}
+//line tensor.go:82:190000
 				}
+//line tensor.go:83:190000
 				r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:76
+//line tensor.go:76:190000
 				tile = &stages[t36]
+//line tensor.go:77:190000
 				i6 = 0
+//line tensor.go:78:190000
 				for ; i6 < 4; i6++ {
-//line tensor.go:78
+//line tensor.go:78:190000
 					t37 = tile
+//line tensor.go:79:190000
 					for threadZ := range 1 {
+//line tensor.go:80:190000
 						for threadY := range 1 {
+//line tensor.go:81:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:82:190000
 							first5 := (threadZ*1 + threadY) * 256
+//line tensor.go:83:190000
 							start3 := i6 * 16
+//line tensor.go:84:190000
 							start4 := next * 2
+//line tensor.go:85:190000
 							quernRow7TensorMatmulUnchecked(r, givens3, first5, start3, start4, t37)
+//line tensor.go:86:190000
 						}
+//line tensor.go:87:190000
 					}
+//line tensor.go:88:190000
 					host.LoadMatrix(words9, words10, words11, words12, givens3)
-//line tensor.go:79
+//line tensor.go:79:190000
 					t44 = then
+//line tensor.go:80:190000
 					t45 = 2 * i6
+//line tensor.go:81:190000
 					t46 = then
+//line tensor.go:82:190000
 					t47 = 2*i6 + 1
+//line tensor.go:83:190000
 					t48 = tile
+//line tensor.go:84:190000
 					for threadZ := range 1 {
+//line tensor.go:85:190000
 						for threadY := range 1 {
+//line tensor.go:86:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:87:190000
 							first6 := (threadZ*1 + threadY) * 256
+//line tensor.go:88:190000
 							start5 := next * 16
+//line tensor.go:89:190000
 							start6 := i6 * 2
+//line tensor.go:90:190000
 							quernRow8TensorMatmulUnchecked(r, fas, first6, fbs, words9, words10, words11, words12, givens4, then, i6, t44, t45, t46, t47, start5, start6, t48)
+//line tensor.go:91:190000
 						}
+//line tensor.go:92:190000
 					}
+//line tensor.go:93:190000
 					host.LoadMatrixTransposed(words13, words14, words15, words16, givens4)
-//line tensor.go:80
+//line tensor.go:80:190000
 					j = 0
+//line tensor.go:81:190000
 					for threadZ := range 1 {
+//line tensor.go:82:190000
 						for threadY := range 1 {
+//line tensor.go:83:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:84:190000
 							first7 := (threadZ*1 + threadY) * 256
+//line tensor.go:85:190000
 							quernRow9TensorMatmulUnchecked(r, fbs, first7, words13, words14, words15, words16, t44, t45, t46, t47)
+//line tensor.go:86:190000
 						}
+//line tensor.go:87:190000
 					}
+//line tensor.go:88:190000
 					for ; j < 8; j++ {
+//line tensor.go:89:190000
 						for threadZ := range 1 {
+//line tensor.go:90:190000
 							for threadY := range 1 {
+//line tensor.go:91:190000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:92:190000
 								first8 := (threadZ*1 + threadY) * 256
+//line tensor.go:93:190000
 								quernRow10TensorMatmulUnchecked(r, fas, first8, fbs, sums, t55s, t56s, t57s, now, i6, j)
+//line tensor.go:94:190000
 							}
+//line tensor.go:95:190000
 						}
-//line tensor.go:81
+//line tensor.go:81:190000
 						host.MMABFloat16(sums2, sums3, sums4, sums5, t55s, t56s, t57s)
+//line tensor.go:82:190000
 						for threadZ := range 1 {
+//line tensor.go:83:190000
 							for threadY := range 1 {
+//line tensor.go:84:190000
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:85:190000
 								first9 := (threadZ*1 + threadY) * 256
+//line tensor.go:86:190000
 								quernRow11TensorMatmulUnchecked(r, sums, first9, sums2, sums3, sums4, sums5, i6, j)
+//line tensor.go:87:190000
 							}
+//line tensor.go:88:190000
 						}
+//line tensor.go:89:190000
 					}
-//line tensor.go:83
+//line tensor.go:83:190000
 					next2 = step + 3 - 1
+//line tensor.go:84:190000
 					for threadZ := range 1 {
+//line tensor.go:85:190000
 						for threadY := range 1 {
+//line tensor.go:86:190000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:87:190000
 							quernRow12TensorMatmulUnchecked(r, i6, kk, next2, steps, free, stages, a, b, base, k, n, base2, size, size2)
+//line tensor.go:88:190000
 						}
+//line tensor.go:89:190000
 					}
+//line tensor.go:90:190000
 				}
-//line tensor.go:87
+//line tensor.go:87:190000
 				if kk == 2 {
-//line tensor.go:91
+//line tensor.go:91:190000
 					free++
+//line tensor.go:92:190000
 					if free == 3 {
-//line tensor.go:92
+//line tensor.go:92:190000
 						free = 0
+//line tensor.go:93:190000
 					}
+//line tensor.go:94:190000
 				}
+//line tensor.go:95:190000
 			}
+//line tensor.go:96:190000
 		}
+//line tensor.go:97:190000
 		for threadZ := range 1 {
+//line tensor.go:98:190000
 			for threadY := range 1 {
+//line tensor.go:99:190000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:100:190000
 				for i11 := 0; i11 < 4; i11++ {
+//line tensor.go:101:190000
 					first10 := (threadZ*1 + threadY) * 256
+//line tensor.go:102:190000
 					start7 := i11 * 16
+//line tensor.go:103:190000
 					quernRow13TensorMatmulUnchecked(r, sums, first10, base, base3, i11, c, start7, n)
+//line tensor.go:104:190000
 				}
+//line tensor.go:105:190000
 			}
+//line tensor.go:106:190000
 		}
+//line tensor.go:107:190000
 	}
+//line tensor.go:108:190000
 }
 
 //go:noinline
+//line quern_gen.go:10735:1
 func quernRow1TensorMatmulUnchecked(r *host.Run, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -7911,49 +10741,69 @@ func quernRow1TensorMatmulUnchecked(r *host.Run, stages *[3]tensorStage, a, b []
 		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
 		t6 := threadX / 32
 		t7 := threadX % 32
-//line tensor.go:51
+//line tensor.go:51:190000
 		for s := 0; s < 2; s++ {
+//line tensor.go:52:190000
 			for part := 0; part < 3; part++ {
+//line tensor.go:53:190000
 				t11 := s
-//line tensor.go:53
+//line tensor.go:53:190000
 				_ = stages[t11]
-//line tensor.go:53
+//line tensor.go:53:190000
 				t12 := &stages[t11]
+//line tensor.go:54:190000
 				t13 := s
+//line tensor.go:55:190000
 				t14 := part
-//line tensor.go:130
+//line tensor.go:130:190000
 				if t14 == 0 {
-//line tensor.go:132
+//line tensor.go:132:190000
 					for i := 0; i < 4; i++ {
+//line tensor.go:133:190000
 						t3 := t12
+//line tensor.go:134:190000
 						t4 := t1 + i*32
+//line tensor.go:135:190000
 						t5 := at
-//line tensor.go:133
+//line tensor.go:133:190000
 						_ = t3.a[t4][t5]
-//line tensor.go:133
+//line tensor.go:133:190000
 						t3.a[t4][t5] = result0.a[result0.i+t13*8+i*result0.strideA]
+//line tensor.go:134:190000
 					}
+//line tensor.go:135:190000
 				} else {
-//line tensor.go:138
+//line tensor.go:138:190000
 					for i2 := 0; i2 < 4; i2++ {
+//line tensor.go:139:190000
 						i3 := i2
-//line tensor.go:139
+//line tensor.go:139:190000
 						i4 := i3 + (t14-1)*4
+//line tensor.go:140:190000
 						t8 := t12
+//line tensor.go:141:190000
 						t9 := t6 + i4*8
+//line tensor.go:142:190000
 						t10 := t7 ^ t6
-//line tensor.go:140
+//line tensor.go:140:190000
 						_ = t8.b[t9][t10]
-//line tensor.go:140
+//line tensor.go:140:190000
 						t8.b[t9][t10] = result0.b[result0.j+t13*8*result0.strideB+i4*result0.strideB]
+//line tensor.go:141:190000
 					}
+//line tensor.go:142:190000
 				}
+//line tensor.go:143:190000
 			}
+//line tensor.go:144:190000
 		}
+//line tensor.go:145:190000
 	}
+//line tensor.go:146:190000
 }
 
 //go:noinline
+//line quern_gen.go:10807:1
 func quernRow2TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32]) {
 	faRow := fas[first:][:256]
 	fbRow := fbs[first:][:256]
@@ -7962,14 +10812,19 @@ func quernRow2TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kern
 		fa := &faRow[threadX]
 		fb := &fbRow[threadX]
 		sum := &sumRow[threadX]
-//line tensor.go:60
+//line tensor.go:60:190000
 		*fa = [2][4]kernel.MatrixA[kernel.BFloat16]{}
+//line tensor.go:61:190000
 		*fb = [2][8]kernel.MatrixB[kernel.BFloat16]{}
+//line tensor.go:62:190000
 		*sum = [4][8]kernel.Accumulator[float32]{}
+//line tensor.go:63:190000
 	}
+//line tensor.go:64:190000
 }
 
 //go:noinline
+//line quern_gen.go:10828:1
 func quernRow3TensorMatmulUnchecked(r *host.Run, givens []*[8]kernel.BFloat16, first2, start int, stages *[3]tensorStage) {
 	givenRow := givens[first2:][:256]
 	for threadX := range 256 {
@@ -7979,18 +10834,23 @@ func quernRow3TensorMatmulUnchecked(r *host.Run, givens []*[8]kernel.BFloat16, f
 		warp := (threadX + first2) >> 5
 		t32 := warp / 4 * 64
 		t22 := lane / 16
-//line tensor.go:64
+//line tensor.go:64:190000
 		t16 := t15 + t32 + start
+//line tensor.go:65:190000
 		t17 := t22 ^ t15%8
-//line tensor.go:64
+//line tensor.go:64:190000
 		_ = stages[0].a[t16][t17]
-//line tensor.go:64
+//line tensor.go:64:190000
 		given := &stages[0].a[t16][t17]
+//line tensor.go:65:190000
 		givenRow[threadX] = given
+//line tensor.go:66:190000
 	}
+//line tensor.go:67:190000
 }
 
 //go:noinline
+//line quern_gen.go:10854:1
 func quernRow4TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first3 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words, words2, words3, words4 []uint32, givens2 []*[8]kernel.BFloat16, i5, t222, t23, start2 int, stages *[3]tensorStage) {
 	faRow := fas[first3:][:256]
 	fbRow := fbs[first3:][:256]
@@ -8012,21 +10872,27 @@ func quernRow4TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kern
 		lane := (threadX + first3) & 31
 		t22 := lane / 16
 		t15 := lane % 16
-//line tensor.go:64
+//line tensor.go:64:190000
 		fa[0][i5] = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+//line tensor.go:65:190000
 		_ = fb[0][t222]
-//line tensor.go:65
+//line tensor.go:65:190000
 		_ = fb[0][t23]
+//line tensor.go:66:190000
 		t26 := t42/8 + start2 + t22 ^ t15%8
-//line tensor.go:65
+//line tensor.go:65:190000
 		_ = stages[0].b[t15][t26]
-//line tensor.go:65
+//line tensor.go:65:190000
 		given2 := &stages[0].b[t15][t26]
+//line tensor.go:66:190000
 		givenRow2[threadX] = given2
+//line tensor.go:67:190000
 	}
+//line tensor.go:68:190000
 }
 
 //go:noinline
+//line quern_gen.go:10896:1
 func quernRow5TensorMatmulUnchecked(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first4 int, words5, words6, words7, words8 []uint32, t222, t23 int) {
 	fbRow := fbs[first4:][:256]
 	wordRow5 := words5[first4:][:256]
@@ -8040,23 +10906,29 @@ func quernRow5TensorMatmulUnchecked(r *host.Run, fbs [][2][8]kernel.MatrixB[kern
 		word6 := wordRow6[threadX]
 		word7 := wordRow7[threadX]
 		word8 := wordRow8[threadX]
-//line tensor.go:65
+//line tensor.go:65:190000
 		fb[0][t222] = kernel.MatrixB[kernel.BFloat16]{word5, word6}
-//line tensor.go:65
+//line tensor.go:65:190000
 		fb[0][t23] = kernel.MatrixB[kernel.BFloat16]{word7, word8}
+//line tensor.go:66:190000
 	}
+//line tensor.go:67:190000
 }
 
 //go:noinline
+//line quern_gen.go:10920:1
 func quernRow6TensorMatmulUnchecked(r *host.Run, stages *[3]tensorStage, t36 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line tensor.go:76
+//line tensor.go:76:190000
 		_ = stages[t36]
+//line tensor.go:77:190000
 	}
+//line tensor.go:78:190000
 }
 
 //go:noinline
+//line quern_gen.go:10932:1
 func quernRow7TensorMatmulUnchecked(r *host.Run, givens3 []*[8]kernel.BFloat16, first5, start3, start4 int, t37 *tensorStage) {
 	givenRow3 := givens3[first5:][:256]
 	for threadX := range 256 {
@@ -8066,18 +10938,23 @@ func quernRow7TensorMatmulUnchecked(r *host.Run, givens3 []*[8]kernel.BFloat16, 
 		warp := (threadX + first5) >> 5
 		t32 := warp / 4 * 64
 		t22 := lane / 16
-//line tensor.go:78
+//line tensor.go:78:190000
 		t38 := t15 + t32 + start3
+//line tensor.go:79:190000
 		t39 := start4 + t22 ^ t15%8
-//line tensor.go:78
+//line tensor.go:78:190000
 		_ = t37.a[t38][t39]
-//line tensor.go:78
+//line tensor.go:78:190000
 		given3 := &t37.a[t38][t39]
+//line tensor.go:79:190000
 		givenRow3[threadX] = given3
+//line tensor.go:80:190000
 	}
+//line tensor.go:81:190000
 }
 
 //go:noinline
+//line quern_gen.go:10958:1
 func quernRow8TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first6 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], words9, words10, words11, words12 []uint32, givens4 []*[8]kernel.BFloat16, then, i6, t44, t45, t46, t47, start5, start6 int, t48 *tensorStage) {
 	faRow := fas[first6:][:256]
 	fbRow := fbs[first6:][:256]
@@ -8099,22 +10976,29 @@ func quernRow8TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kern
 		warp := (threadX + first6) >> 5
 		t42 := warp % 4 * 64
 		t22 := lane / 16
-//line tensor.go:78
+//line tensor.go:78:190000
 		fa[then][i6] = kernel.MatrixA[kernel.BFloat16]{word9, word10, word11, word12}
+//line tensor.go:79:190000
 		_ = fb[t44][t45]
-//line tensor.go:79
+//line tensor.go:79:190000
 		_ = fb[t46][t47]
+//line tensor.go:80:190000
 		t49 := t15 + start5
+//line tensor.go:81:190000
 		t50 := t42/8 + start6 + t22 ^ t15%8
-//line tensor.go:79
+//line tensor.go:79:190000
 		_ = t48.b[t49][t50]
-//line tensor.go:79
+//line tensor.go:79:190000
 		given4 := &t48.b[t49][t50]
+//line tensor.go:80:190000
 		givenRow4[threadX] = given4
+//line tensor.go:81:190000
 	}
+//line tensor.go:82:190000
 }
 
 //go:noinline
+//line quern_gen.go:11002:1
 func quernRow9TensorMatmulUnchecked(r *host.Run, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], first7 int, words13, words14, words15, words16 []uint32, t44, t45, t46, t47 int) {
 	fbRow := fbs[first7:][:256]
 	wordRow13 := words13[first7:][:256]
@@ -8128,14 +11012,17 @@ func quernRow9TensorMatmulUnchecked(r *host.Run, fbs [][2][8]kernel.MatrixB[kern
 		word14 := wordRow14[threadX]
 		word15 := wordRow15[threadX]
 		word16 := wordRow16[threadX]
-//line tensor.go:79
+//line tensor.go:79:190000
 		fb[t44][t45] = kernel.MatrixB[kernel.BFloat16]{word13, word14}
-//line tensor.go:79
+//line tensor.go:79:190000
 		fb[t46][t47] = kernel.MatrixB[kernel.BFloat16]{word15, word16}
+//line tensor.go:80:190000
 	}
+//line tensor.go:81:190000
 }
 
 //go:noinline
+//line quern_gen.go:11026:1
 func quernRow10TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[kernel.BFloat16], first8 int, fbs [][2][8]kernel.MatrixB[kernel.BFloat16], sums [][4][8]kernel.Accumulator[float32], t55s []kernel.MatrixA[kernel.BFloat16], t56s []kernel.MatrixB[kernel.BFloat16], t57s []kernel.Accumulator[float32], now, i6, j int) {
 	faRow := fas[first8:][:256]
 	fbRow := fbs[first8:][:256]
@@ -8151,16 +11038,19 @@ func quernRow10TensorMatmulUnchecked(r *host.Run, fas [][2][4]kernel.MatrixA[ker
 		t55 := &t55Row[threadX]
 		t56 := &t56Row[threadX]
 		t57 := &t57Row[threadX]
-//line tensor.go:81
+//line tensor.go:81:190000
 		*t55 = fa[now][i6]
-//line tensor.go:81
+//line tensor.go:81:190000
 		*t56 = fb[now][j]
-//line tensor.go:81
+//line tensor.go:81:190000
 		*t57 = sum[i6][j]
+//line tensor.go:82:190000
 	}
+//line tensor.go:83:190000
 }
 
 //go:noinline
+//line quern_gen.go:11054:1
 func quernRow11TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first9 int, sums2, sums3, sums4, sums5 []float32, i6, j int) {
 	sumRow := sums[first9:][:256]
 	sumRow2 := sums2[first9:][:256]
@@ -8174,12 +11064,15 @@ func quernRow11TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulato
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:81
+//line tensor.go:81:190000
 		sum[i6][j] = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+//line tensor.go:82:190000
 	}
+//line tensor.go:83:190000
 }
 
 //go:noinline
+//line quern_gen.go:11076:1
 func quernRow12TensorMatmulUnchecked(r *host.Run, i6, kk, next2, steps, free int, stages *[3]tensorStage, a, b [][8]kernel.BFloat16, base, k, n, base2, size, size2 int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
@@ -8189,47 +11082,65 @@ func quernRow12TensorMatmulUnchecked(r *host.Run, i6, kk, next2, steps, free int
 		result0 := tensorSource{a: a, b: b, i: (base+threadX/8)*k + threadX%8, j: threadX/32*n + base2 + threadX%32, strideA: size, strideB: size2}
 		t62 := threadX / 32
 		t72 := threadX % 32
-//line tensor.go:83
+//line tensor.go:83:190000
 		if i6 == 1 && kk < 3 && next2 < steps {
+//line tensor.go:84:190000
 			t63 := free
-//line tensor.go:84
+//line tensor.go:84:190000
 			_ = stages[t63]
-//line tensor.go:84
+//line tensor.go:84:190000
 			t64 := &stages[t63]
+//line tensor.go:85:190000
 			t65 := next2
+//line tensor.go:86:190000
 			t66 := kk
-//line tensor.go:130
+//line tensor.go:130:190000
 			if t66 == 0 {
-//line tensor.go:132
+//line tensor.go:132:190000
 				for i7 := 0; i7 < 4; i7++ {
+//line tensor.go:133:190000
 					t35 := t64
+//line tensor.go:134:190000
 					t43 := t18 + i7*32
+//line tensor.go:135:190000
 					t52 := at2
-//line tensor.go:133
+//line tensor.go:133:190000
 					_ = t35.a[t43][t52]
-//line tensor.go:133
+//line tensor.go:133:190000
 					t35.a[t43][t52] = result0.a[result0.i+t65*8+i7*result0.strideA]
+//line tensor.go:134:190000
 				}
+//line tensor.go:135:190000
 			} else {
-//line tensor.go:138
+//line tensor.go:138:190000
 				for i8 := 0; i8 < 4; i8++ {
+//line tensor.go:139:190000
 					i9 := i8
-//line tensor.go:139
+//line tensor.go:139:190000
 					i10 := i9 + (t66-1)*4
+//line tensor.go:140:190000
 					t82 := t64
+//line tensor.go:141:190000
 					t92 := t62 + i10*8
+//line tensor.go:142:190000
 					t102 := t72 ^ t62
-//line tensor.go:140
+//line tensor.go:140:190000
 					_ = t82.b[t92][t102]
-//line tensor.go:140
+//line tensor.go:140:190000
 					t82.b[t92][t102] = result0.b[result0.j+t65*8*result0.strideB+i10*result0.strideB]
+//line tensor.go:141:190000
 				}
+//line tensor.go:142:190000
 			}
+//line tensor.go:143:190000
 		}
+//line tensor.go:144:190000
 	}
+//line tensor.go:145:190000
 }
 
 //go:noinline
+//line quern_gen.go:11144:1
 func quernRow13TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulator[float32], first10, base, base3, i11 int, c []kernel.Vec2[float32], start7, n int) {
 	sumRow := sums[first10:][:256]
 	for threadX := range 256 {
@@ -8240,42 +11151,67 @@ func quernRow13TensorMatmulUnchecked(r *host.Run, sums [][4][8]kernel.Accumulato
 		result02 := (threadX+first10)&31>>2 + 0
 		t42 := warp % 4 * 64
 		result03 := (threadX+first10)&31&3<<1 + 0
-//line tensor.go:99
+//line tensor.go:99:190000
 		y := base + t32 + result02
+//line tensor.go:100:190000
 		x := (base3 + t42 + result03) / 2
-//line tensor.go:103
+//line tensor.go:103:190000
 		v := sum[i11][0]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x] = kernel.Vec2[float32]{X: v[0], Y: v[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x] = kernel.Vec2[float32]{X: v[2], Y: v[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v2 := sum[i11][1]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+4] = kernel.Vec2[float32]{X: v2[0], Y: v2[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+4] = kernel.Vec2[float32]{X: v2[2], Y: v2[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v3 := sum[i11][2]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+8] = kernel.Vec2[float32]{X: v3[0], Y: v3[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+8] = kernel.Vec2[float32]{X: v3[2], Y: v3[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v4 := sum[i11][3]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+12] = kernel.Vec2[float32]{X: v4[0], Y: v4[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+12] = kernel.Vec2[float32]{X: v4[2], Y: v4[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v5 := sum[i11][4]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+16] = kernel.Vec2[float32]{X: v5[0], Y: v5[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+16] = kernel.Vec2[float32]{X: v5[2], Y: v5[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v6 := sum[i11][5]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+20] = kernel.Vec2[float32]{X: v6[0], Y: v6[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+20] = kernel.Vec2[float32]{X: v6[2], Y: v6[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v7 := sum[i11][6]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+24] = kernel.Vec2[float32]{X: v7[0], Y: v7[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+24] = kernel.Vec2[float32]{X: v7[2], Y: v7[3]}
-//line tensor.go:103
+//line tensor.go:103:190000
 		v8 := sum[i11][7]
+//line tensor.go:104:190000
 		c[(y+start7)*n*4+x+28] = kernel.Vec2[float32]{X: v8[0], Y: v8[1]}
+//line tensor.go:105:190000
 		c[(y+start7+8)*n*4+x+28] = kernel.Vec2[float32]{X: v8[2], Y: v8[3]}
+//line tensor.go:106:190000
 	}
+//line tensor.go:107:190000
+}
+
+//line quern_gen.go:11212:1
+func quernPlainTranspose(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_transpose(t, v0, v1, v2, v3) })
 }
 
 func quernHostTranspose(r *host.Run) {
@@ -8320,41 +11256,68 @@ func quernRow1Transpose(r *host.Run, base, w, t2, k, h int, tile *[32][33]float3
 		row := (*[1][33]float32)(tile[threadY+k:])
 		row2 := (*[32]float32)(in[start2:])
 		for threadX := range 32 {
-//line transpose.go:33
+//line transpose.go:33:200000
 			row[0][threadX] = row2[threadX]
+//line transpose.go:34:200000
 		}
+//line transpose.go:35:200000
 		return
+//line transpose.go:36:200000
 	}
+//line transpose.go:37:200000
 	for threadX := range 32 {
+//line transpose.go:38:200000
 		r.ThreadIdx.X = threadX
+//line transpose.go:39:200000
 		t1 := base + threadX
-//line transpose.go:32
+//line transpose.go:32:200000
 		if t1 < w && t2+k < h {
+//line transpose.go:33:200000
 			tile[threadY+k][threadX] = in[start+t1]
+//line transpose.go:34:200000
 		}
+//line transpose.go:35:200000
 	}
+//line transpose.go:36:200000
 }
 
 //go:noinline
+//line quern_gen.go:11286:1
 func quernRow2Transpose(r *host.Run, base2, h, t4, k2, w int, out []float32, start3 int, tile *[32][33]float32, threadY, start4 int) {
 	if base2 >= 0 && h >= 0 && t4+k2 < w && start4 >= 0 && 32 <= len(out)-start4 && h-base2 >= 32 {
 		row3 := (*[32]float32)(out[start4:])
 		row4 := (*[32][33]float32)(tile[0:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-//line transpose.go:40
+//line transpose.go:40:200000
 			row3[threadX] = row4[threadX][threadY+k2]
+//line transpose.go:41:200000
 		}
+//line transpose.go:42:200000
 		return
+//line transpose.go:43:200000
 	}
+//line transpose.go:44:200000
 	for threadX := range 32 {
+//line transpose.go:45:200000
 		r.ThreadIdx.X = threadX
+//line transpose.go:46:200000
 		t3 := base2 + threadX
-//line transpose.go:39
+//line transpose.go:39:200000
 		if t3 < h && t4+k2 < w {
+//line transpose.go:40:200000
 			out[start3+t3] = tile[threadX][threadY+k2]
+//line transpose.go:41:200000
 		}
+//line transpose.go:42:200000
 	}
+//line transpose.go:43:200000
+}
+
+//line quern_gen.go:11318:1
+func quernPlainTransposeUnchecked(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_transposeUnchecked(t, v0, v1, v2, v3) })
 }
 
 func quernHostTransposeUnchecked(r *host.Run) {
@@ -8399,39 +11362,60 @@ func quernRow1TransposeUnchecked(r *host.Run, base, w, t2, k, h int, tile *[32][
 		row := (*[1][33]float32)(tile[threadY+k:])
 		row2 := (*[32]float32)(in[start2:])
 		for threadX := range 32 {
-//line transpose.go:33
+//line transpose.go:33:200000
 			row[0][threadX] = row2[threadX]
+//line transpose.go:34:200000
 		}
+//line transpose.go:35:200000
 		return
+//line transpose.go:36:200000
 	}
+//line transpose.go:37:200000
 	for threadX := range 32 {
+//line transpose.go:38:200000
 		r.ThreadIdx.X = threadX
+//line transpose.go:39:200000
 		t1 := base + threadX
-//line transpose.go:32
+//line transpose.go:32:200000
 		if t1 < w && t2+k < h {
+//line transpose.go:33:200000
 			tile[threadY+k][threadX] = in[start+t1]
+//line transpose.go:34:200000
 		}
+//line transpose.go:35:200000
 	}
+//line transpose.go:36:200000
 }
 
 //go:noinline
+//line quern_gen.go:11392:1
 func quernRow2TransposeUnchecked(r *host.Run, base2, h, t4, k2, w int, out []float32, start3 int, tile *[32][33]float32, threadY, start4 int) {
 	if base2 >= 0 && h >= 0 && t4+k2 < w && start4 >= 0 && 32 <= len(out)-start4 && h-base2 >= 32 {
 		row3 := (*[32]float32)(out[start4:])
 		row4 := (*[32][33]float32)(tile[0:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-//line transpose.go:40
+//line transpose.go:40:200000
 			row3[threadX] = row4[threadX][threadY+k2]
+//line transpose.go:41:200000
 		}
+//line transpose.go:42:200000
 		return
+//line transpose.go:43:200000
 	}
+//line transpose.go:44:200000
 	for threadX := range 32 {
+//line transpose.go:45:200000
 		r.ThreadIdx.X = threadX
+//line transpose.go:46:200000
 		t3 := base2 + threadX
-//line transpose.go:39
+//line transpose.go:39:200000
 		if t3 < h && t4+k2 < w {
+//line transpose.go:40:200000
 			out[start3+t3] = tile[threadX][threadY+k2]
+//line transpose.go:41:200000
 		}
+//line transpose.go:42:200000
 	}
+//line transpose.go:43:200000
 }

@@ -12,20 +12,35 @@ import (
 const maxParts = 1 << 16
 
 // maxDepth bounds how deep the syntax of a text is nested: a sum of n terms has a
-// depth of n.
+// depth of n. The ifs of a chain of else-ifs are as deep as its first.
 const maxDepth = 4096
 
 // checkText reports what would take long to type-check: a text may come from
 // anybody.
 func checkText(fset *token.FileSet, f *ast.File) error {
-	depth := 0
+	var above []ast.Node
+	elses := 0 // of those above, the ifs in the else of another
+	isElse := func(n ast.Node) bool {
+		_, ok := n.(*ast.IfStmt)
+		if !ok || len(above) == 0 {
+			return false
+		}
+		in, ok := above[len(above)-1].(*ast.IfStmt)
+		return ok && in.Else == n
+	}
 	var deepest token.Pos
 	ast.Inspect(f, func(n ast.Node) bool {
 		if n == nil {
-			depth--
+			n, above = above[len(above)-1], above[:len(above)-1]
+			if isElse(n) {
+				elses--
+			}
 			return false
 		}
-		if depth++; depth > maxDepth && deepest == 0 {
+		if isElse(n) {
+			elses++
+		}
+		if above = append(above, n); len(above)-elses > maxDepth && deepest == 0 {
 			deepest = n.Pos()
 		}
 		return true

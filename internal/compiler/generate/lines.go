@@ -42,11 +42,14 @@ func separate(text []byte) []byte {
 			at, stated = virtual{file: file, line: n}, true
 			continue
 		}
-		if at.file != "" && opensFunction(lines[i:]) {
+		if at.file != "" && strings.HasPrefix(line, "func ") {
 			at, stated = virtual{}, false
+			if i > 0 && strings.HasPrefix(lines[i-1], "// ") {
+				write("//\n") // as gofmt has directives in a comment
+			}
 			write(fmt.Sprintf("//line %s:%d:1\n", GoFile, number+1))
 		}
-		if at.file != "" && strings.TrimSpace(line) != "" {
+		if at.file != "" && strings.TrimSpace(line) != "" && !strings.HasPrefix(line, "//") {
 			owned, found := owner[at.line]
 			if !found {
 				owner[at.line] = at.file
@@ -85,17 +88,4 @@ func directive(line string) (file string, n int, ok bool) {
 	}
 	n, err := strconv.Atoi(rest[at+1:])
 	return rest[:at], n, err == nil
-}
-
-// opensFunction reports whether a declaration begins here, with a comment or not.
-func opensFunction(lines []string) bool {
-	for _, line := range lines {
-		if strings.HasPrefix(line, "func ") {
-			return true
-		}
-		if !strings.HasPrefix(line, "//") {
-			return false
-		}
-	}
-	return false
 }

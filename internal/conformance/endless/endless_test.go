@@ -168,8 +168,10 @@ import "quern.dev/kernel"
 
 //quern:kernel
 func spin(t kernel.Thread, x []int32) {
-	for {
-		x[t.Global()]++
+	if i := t.Global(); i < len(x) {
+		for {
+			x[i]++
+		}
 	}
 }
 `, "")
@@ -178,7 +180,7 @@ func spin(t kernel.Thread, x []int32) {
 		}
 		s, x := streamAndData(t, d, context.Background(), 64)
 		err = k.Launch(s, gpu.Linear(64), x)
-		if e, ok := errors.AsType[*gpu.KernelError](err); !ok || e.Kernel != "spin" || e.Line < 6 || e.Line > 8 || !errors.Is(err, context.DeadlineExceeded) {
+		if e, ok := errors.AsType[*gpu.KernelError](err); !ok || e.Kernel != "spin" || e.Line < 8 || e.Line > 9 || !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("got %v", err)
 		}
 		stillWorks(t, d, x)

@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/devicetest"
+	"quern.dev/gputest"
 	"quern.dev/kernel"
 )
 
@@ -28,12 +28,12 @@ func shifts[E comparable](t *testing.T, d *gpu.Device, width int, of func(i int)
 				plain(th, width, to, from, apart, x)
 				plain(th, width, to, from, same, same)
 			})
-			src, dst := devicetest.Upload(t, d, x), devicetest.Upload(t, d, y)
+			src, dst := gputest.Upload(t, d, x), gputest.Upload(t, d, y)
 			launched(t, launch(d.DefaultStream(), line(1, threads), width, to, from, dst, src))
 			t.Run(fmt.Sprintf("%d to %d", from, to), func(t *testing.T) {
-				check(t, devicetest.Download(t, d, dst), apart)
+				gputest.Equal(t, gputest.Download(t, d, dst), apart)
 				launched(t, launch(d.DefaultStream(), line(1, threads), width, to, from, src, src))
-				check(t, devicetest.Download(t, d, src), same)
+				gputest.Equal(t, gputest.Download(t, d, src), same)
 			})
 		}
 	}
@@ -41,7 +41,7 @@ func shifts[E comparable](t *testing.T, d *gpu.Device, width int, of func(i int)
 
 func TestArraysThatOverlapAreAssignedAsInGo(t *testing.T) {
 	number := func(i int) int32 { return int32(i) }
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		t.Run("few", func(t *testing.T) { shifts(t, d, 9, number, shiftFew, LaunchShiftFew) })
 		t.Run("many", func(t *testing.T) { shifts(t, d, 160, number, shiftMany, LaunchShiftMany) })
 		t.Run("structs", func(t *testing.T) {
@@ -51,17 +51,17 @@ func TestArraysThatOverlapAreAssignedAsInGo(t *testing.T) {
 }
 
 func TestArraysOfABlockAndOfAThreadThatOverlap(t *testing.T) {
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
 		for to := range 4 {
 			for from := range 4 {
 				x := make([]int32, 800)
 				for i := range x {
 					x[i] = int32(i % 97)
 				}
-				b := devicetest.Upload(t, d, x)
+				b := gputest.Upload(t, d, x)
 				each(2, 4, func(th kernel.Thread) { shiftPlaces(th, to, from, x) })
 				launched(t, LaunchShiftPlaces(d.DefaultStream(), line(2, 4), to, from, b))
-				t.Run(fmt.Sprintf("%d to %d", from, to), func(t *testing.T) { check(t, devicetest.Download(t, d, b), x) })
+				t.Run(fmt.Sprintf("%d to %d", from, to), func(t *testing.T) { gputest.Equal(t, gputest.Download(t, d, b), x) })
 			}
 		}
 	})

@@ -6,8 +6,8 @@ import (
 	"testing"
 
 	"quern.dev/gpu"
+	"quern.dev/gputest"
 	"quern.dev/internal/conformance/types/levels"
-	"quern.dev/internal/devicetest"
 	"quern.dev/kernel"
 )
 
@@ -33,15 +33,15 @@ func conversions[From float32 | float64, To int8 | uint8 | int16 | uint16 | int3
 		want[i] = kernel.ToInteger[To](x[i])
 	}
 	t.Run(fmt.Sprintf("%T to %T", x[0], want[0]), func(t *testing.T) {
-		devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-			in := devicetest.Upload(t, d, x)
+		gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+			in := gputest.Upload(t, d, x)
 			var out [3]*gpu.Buffer[To]
 			for i := range out {
-				out[i] = devicetest.Upload(t, d, make([]To, len(x)))
+				out[i] = gputest.Upload(t, d, make([]To, len(x)))
 			}
 			launched(t, LaunchToIntegers(d.DefaultStream(), blocks(len(x)), in, out[0], out[1], out[2]))
 			for i, what := range []string{"direct", "called", "asked"} {
-				for j, got := range devicetest.Download(t, d, out[i]) {
+				for j, got := range gputest.Download(t, d, out[i]) {
 					if got != want[j] {
 						t.Errorf("%s: %v becomes %d, want %d", what, x[j], got, want[j])
 					}
@@ -93,16 +93,16 @@ func TestConversionsInFunctionsSaturate(t *testing.T) {
 		words[6*i+4] = kernel.ToInteger[int32](x * x)
 		words[6*i+5] = int32(uint8(kernel.ToInteger[int32](x))) + int32(uint8(i))/2
 	}
-	devicetest.Each(t, func(t *testing.T, d *gpu.Device) {
-		dx, dl, dp := devicetest.Upload(t, d, x), devicetest.Upload(t, d, make([][2]level, n)), devicetest.Upload(t, d, make([]uint32, n))
-		db, ds, dt := devicetest.Upload(t, d, make([]uint8, n)), devicetest.Upload(t, d, make([]int16, n)), devicetest.Upload(t, d, make([]int8, n))
-		dw := devicetest.Upload(t, d, make([]int32, 6*n))
+	gputest.Each(t, func(t *testing.T, d *gpu.Device) {
+		dx, dl, dp := gputest.Upload(t, d, x), gputest.Upload(t, d, make([][2]level, n)), gputest.Upload(t, d, make([]uint32, n))
+		db, ds, dt := gputest.Upload(t, d, make([]uint8, n)), gputest.Upload(t, d, make([]int16, n)), gputest.Upload(t, d, make([]int8, n))
+		dw := gputest.Upload(t, d, make([]int32, 6*n))
 		launched(t, LaunchToLevels(d.DefaultStream(), blocks(n), dx, dl, dp, db, ds, dt, dw))
-		expect(t, "levels", devicetest.Download(t, d, dl), levelsOf)
-		expect(t, "packed", devicetest.Download(t, d, dp), packed)
-		expect(t, "bytes", devicetest.Download(t, d, db), bytes)
-		expect(t, "shorts", devicetest.Download(t, d, ds), shorts)
-		expect(t, "tiny", devicetest.Download(t, d, dt), tiny)
-		expect(t, "words", devicetest.Download(t, d, dw), words)
+		expect(t, "levels", gputest.Download(t, d, dl), levelsOf)
+		expect(t, "packed", gputest.Download(t, d, dp), packed)
+		expect(t, "bytes", gputest.Download(t, d, db), bytes)
+		expect(t, "shorts", gputest.Download(t, d, ds), shorts)
+		expect(t, "tiny", gputest.Download(t, d, dt), tiny)
+		expect(t, "words", gputest.Download(t, d, dw), words)
 	})
 }
