@@ -181,7 +181,7 @@ func importDLPack[T any](d *Device, v *dlpack.Versioned) (driver.Memory, []int, 
 	}
 	m := driver.Memory{Addr: uint64(address)}
 	if device.Type == dlpack.CPU {
-		m.Host = *(*unsafe.Pointer)(unsafe.Pointer(&address))
+		m.Host = *(*unsafe.Pointer)(unsafe.Pointer(&address)) // the producer's memory, not Go's: it stays until its deleter is called
 	}
 	return m, shape, nil
 }

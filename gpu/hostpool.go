@@ -56,7 +56,7 @@ func AcquireHost[T any](p *HostPool, n int) (*HostBuffer[T], error) {
 	}
 	h.buffer.length = n
 	h.host.part = &h.buffer
-	return (*HostBuffer[T])(unsafe.Pointer(&h.host)), nil
+	return (*HostBuffer[T])(unsafe.Pointer(&h.host)), nil // T is in no field: all HostBuffers have one layout
 }
 
 // Device returns the device of the pool.

@@ -19,7 +19,7 @@ func mapFile(f *os.File, size int64) ([]byte, error) {
 	if err != nil {
 		return nil, os.NewSyscallError("MapViewOfFile", err)
 	}
-	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil
+	return unsafe.Slice(*(**byte)(unsafe.Pointer(&addr)), size), nil // the system's memory, not Go's: size bytes of it are mapped until unmapFile
 }
 
 func unmapFile(b []byte) error {

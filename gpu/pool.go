@@ -167,7 +167,7 @@ func Acquire[T any](p *Pool, s *Stream, n int) (*Buffer[T], error) {
 		return nil, err
 	}
 	h.buffer.length = n
-	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil
+	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil // T is in no field: all Buffers have one layout
 }
 
 // handle is a buffer of a pool with its memory. Handles are made many at a time,

@@ -59,7 +59,7 @@ func AcquireIn[T any](scope *Scope, n int) (*Buffer[T], error) {
 		return nil, errors.Join(driverError(doing, closedError("scope")), h.buffer.Close())
 	}
 	scope.buffers = append(scope.buffers, &h.buffer)
-	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil
+	return (*Buffer[T])(unsafe.Pointer(&h.buffer)), nil // as in Acquire
 }
 
 func (s *Scope) end() error {

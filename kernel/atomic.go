@@ -33,6 +33,9 @@ func integral[T AtomicNumber]() bool {
 	return T(1)/T(2) == 0
 }
 
+// word and dword are *p as an integer of its size, from32 and from64 the opposite. The
+// callers have looked at the size, and T is a number: it has no pointers and the alignment of
+// its size.
 func word[T any](p *T) *uint32  { return (*uint32)(unsafe.Pointer(p)) }
 func dword[T any](p *T) *uint64 { return (*uint64)(unsafe.Pointer(p)) }
 
@@ -102,6 +105,8 @@ func updated[T any](p *T, f func(T) T) T {
 func addHalf[T any](p *T, v T) T {
 	at := unsafe.Pointer(p)
 	shift := uintptr(at) & 2 * 8
+	// Values of 16 bits are in memory of at least the 32 bits around them: what kernels
+	// share is allocated in whole words.
 	w := (*uint32)(unsafe.Add(at, -int(uintptr(at)&2)))
 	for {
 		all := atomic.LoadUint32(w)

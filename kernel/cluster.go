@@ -63,7 +63,7 @@ func ClusterShared[T any](t Thread, p *T, rank int) *T {
 		panic(noBlock(rank, len(b.cluster)))
 	}
 	other := b.cluster[rank]
-	at := uintptr(unsafe.Pointer(p))
+	at := uintptr(unsafe.Pointer(p)) // compared only; p is in the heap, which does not move
 	for i, v := range b.variables {
 		first := uintptr(unsafe.Pointer(unsafe.SliceData(v.bytes)))
 		if first <= at && at+unsafe.Sizeof(*p) <= first+uintptr(len(v.bytes)) {

@@ -10,7 +10,7 @@ import (
 type meeting struct {
 	operation string
 	callers   [8]uintptr     // how the thread got there
-	value     unsafe.Pointer // to what the thread gives
+	value     unsafe.Pointer // to what the thread gives: a T of the operation, which all threads that meet have called with the same type
 	size      uintptr        // of the value
 }
 

@@ -72,6 +72,7 @@ func sharedVariable[T any](s *threadState) *T {
 func newVariable[T any]() variable {
 	mustBePlain(reflect.TypeFor[T]())
 	p := new(T)
+	// Shared variables have no pointers; the slice keeps the variable.
 	return variable{pointer: p, bytes: unsafe.Slice((*byte)(unsafe.Pointer(p)), unsafe.Sizeof(*p))}
 }
 

@@ -178,6 +178,8 @@ func matching[T Number | ~bool](values []T, v T) uint32 {
 	return mask
 }
 
+// sameBits compares the bytes of two values, which have no pointers and no padding: they are
+// numbers.
 func sameBits[T any](x, y *T) bool {
 	size := unsafe.Sizeof(*x)
 	return string(unsafe.Slice((*byte)(unsafe.Pointer(x)), size)) == string(unsafe.Slice((*byte)(unsafe.Pointer(y)), size))

@@ -32,6 +32,7 @@ func (e *TypeError) Error() string {
 // bytesOf returns the memory of elements.
 func bytesOf[T Element](data []T) []byte {
 	var zero T
+	// Elements are numbers: any bytes are values, and the result keeps data.
 	return unsafe.Slice((*byte)(unsafe.Pointer(unsafe.SliceData(data))), len(data)*int(unsafe.Sizeof(zero)))
 }
 

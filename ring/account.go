@@ -1,6 +1,8 @@
 package ring
 
 import (
+	"cmp"
+	"fmt"
 	"unsafe"
 
 	"quern.dev/ring/actor"
@@ -10,7 +12,7 @@ import (
 func (c *core) remove(n *entry, reason Reason, err error) {
 	q := &c.queue
 	msg := q.types.at(int(n.index))
-	c.letter(n.envelope, c.id(idQueue, q.removed), reason, err, q.types.value(msg))
+	c.letter(n.envelope, c.idOf(&n.envelope, idQueue, q.removed), reason, err, 0, q.types.value(msg))
 	if c.refs != nil {
 		c.refs.release(msg)
 	}
@@ -27,37 +29,51 @@ func (c *core) expire(n *entry) { c.remove(n, ReasonExpired, nil) }
 // bounce drops a message instead of those in the queue. The queue's lock is held.
 func (c *core) bounce(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonDropped, nil, q.types.value(noescape(msg)))
+	c.letter(*e, c.idOf(e, idQueue, q.removed), ReasonDropped, nil, 0, q.types.value(noescape(msg))) // a copy
 	c.meter.dropped.Add(1)
 	q.removed++
 }
 
 // lost counts a message in a ring that the handler did not handle to its end.
 func (c *core) lost(m *mailbox, ticket uint64, outcome uint32) {
-	reason, err := ReasonFailed, error(nil)
+	reason, err, at := ReasonFailed, error(nil), int64(0)
 	switch outcome {
 	case actor.Expired:
 		reason = ReasonExpired
 		c.meter.expired.Add(1)
 	case discarded:
-		reason, err = ReasonTerminated, c.failure()
+		reason, err = ReasonTerminated, c.endedFor()
+		c.meter.dropped.Add(1)
+	case gaveUp:
+		reason = ReasonWithdrawn
 		c.meter.dropped.Add(1)
 	default:
 		err = c.handlerError(m, ticket)
+		why, _ := m.failure(ticket)
+		at = why.at
 	}
 	msg := c.queue.types.blank()
 	m.message(ticket, msg)
 	e := m.envelope(ticket)
 	e.deadline = deadlineOf(uint32(load(m.inbox(ticket), actor.Deadline)), c.rt.clock())
-	c.letter(e, c.id(m.source, ticket), reason, err, c.queue.types.value(msg))
+	c.letter(e, c.idOf(&e, m.source, ticket), reason, err, at, c.queue.types.value(msg))
 }
 
+// handlerError is the error of a message that the handler has failed on.
 func (c *core) handlerError(m *mailbox, ticket uint64) error {
-	err := c.failure()
-	if err == nil {
-		err = errHandler
+	why, known := m.failure(ticket)
+	if !known {
+		why.err = cmp.Or(c.failure(), errHandler)
 	}
-	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: err}
+	return &HandlerError{Actor: c.name, Ticket: ticket - m.first, Err: why.err}
+}
+
+// endedFor is the error of messages that the actor has ended before.
+func (c *core) endedFor() error {
+	if why := c.failure(); why != nil {
+		return fmt.Errorf("%w: %w", ErrTerminated, why)
+	}
+	return ErrTerminated
 }
 
 // queued counts the messages that are not handled.
@@ -137,7 +153,7 @@ func (c *core) discard() int {
 	c.shut()
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	n, why := 0, c.failure()
+	n, why := 0, c.endedFor()
 	for e := q.next(); e != nil; e = q.next() {
 		c.remove(e, ReasonTerminated, why)
 		n++
@@ -150,12 +166,14 @@ func (c *core) discard() int {
 	return n
 }
 
-// detach is called before the memory of the rings is given back.
+// detach is called before the memory of the rings is given back. Receive still has the
+// replies.
 func (c *core) detach() {
 	c.wakeReceiver()
-	c.receiving.Lock()
-	defer c.receiving.Unlock()
+	c.receiving.lock()
+	defer c.receiving.unlock()
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
+	c.keepReplies()
 	c.detached = true
 }

@@ -32,10 +32,11 @@ type core struct {
 
 	meter meter
 
+	given  atomic.Uint64 // IDs of messages whose senders have asked for them
 	state  atomic.Uint32
 	reason atomic.Pointer[error] // why it has failed
 
-	faltered atomic.Int64 // when it has, by the runtime's clock; 0 if it has not since it was restarted
+	failures failures // of messages
 }
 
 func newCore[In, Out any](rt *Runtime, o Options) *core {
@@ -54,11 +55,15 @@ func newActor[In, Out any](c *core) *Actor[In, Out] { return &Actor[In, Out]{cor
 // Ref names the actor to actors on the device. That of a host actor names nobody if
 // its messages are no plain data, or are larger than actor.MaxMessage.
 func (a *Actor[In, Out]) Ref() actor.Ref[In] {
-	a.core.rt.referred.Store(true)
-	if h, ok := a.core.server.(*host); ok {
-		return ref[In](h.box(), a.core)
+	c, err := a.made("ref")
+	if err != nil {
+		return actor.Ref[In]{}
 	}
-	return ref[In](a.core.box.box, a.core)
+	c.rt.referred.Store(true)
+	if h, ok := c.server.(*host); ok {
+		return ref[In](h.box(), c)
+	}
+	return ref[In](c.box.box, c)
 }
 
 func ref[M any](box uint32, c *core) actor.Ref[M] {
@@ -72,13 +77,29 @@ func ref[M any](box uint32, c *core) actor.Ref[M] {
 func refWord[M any](r actor.Ref[M]) uint64 { return uint64(r.Actor)<<32 | uint64(r.Mailbox) }
 
 // Name returns the actor's name.
-func (a *Actor[In, Out]) Name() string { return a.core.name }
+func (a *Actor[In, Out]) Name() string {
+	if c, err := a.made("name"); err == nil {
+		return c.name
+	}
+	return ""
+}
 
 // State returns the actor's state.
-func (a *Actor[In, Out]) State() State { return a.core.current() }
+func (a *Actor[In, Out]) State() State {
+	if c, err := a.made("state"); err == nil {
+		return c.current()
+	}
+	return Terminated
+}
 
 // Info returns what is known of the actor.
-func (a *Actor[In, Out]) Info() Info { return a.core.info() }
+func (a *Actor[In, Out]) Info() Info {
+	c, err := a.made("info")
+	if err != nil {
+		return Info{State: Terminated, Err: err}
+	}
+	return c.info()
+}
 
 // Ask sends a message and waits for the reply to it. Cancelling ctx ends the wait;
 // the message may still be handled. Without a reply the error is [ErrNoReply], a
@@ -87,24 +108,24 @@ func (a *Actor[In, Out]) Info() Info { return a.core.info() }
 // first. If ctx cannot be cancelled, the caller may run a handler on the CPU itself, and
 // returns when that does.
 func (a *Actor[In, Out]) Ask(ctx context.Context, msg In, opts ...MessageOption) (reply Out, err error) {
-	p, err := a.core.post(ctx, "ask", asked, unsafe.Pointer(&msg), opts)
+	p, err := a.post(ctx, "ask", asked, &msg, opts)
 	if err != nil {
 		return reply, err
 	}
-	if err := a.core.collect(ctx, "ask", p, unsafe.Pointer(&reply)); err != nil {
-		var none Out
-		return none, err
+	return a.collect(ctx, p)
+}
+
+// post sends a message.
+func (a *Actor[In, Out]) post(ctx context.Context, op string, use uint64, msg *In, opts []MessageOption) (pending, error) {
+	c, err := a.usable(ctx, op)
+	if err != nil {
+		return pending{}, err
 	}
-	return reply, nil
+	escapes(msg)
+	return c.post(ctx, op, use, unsafe.Pointer(msg), opts) // an In, as c's types say
 }
 
-// post and collect are the halves of Ask.
-func (a *Actor[In, Out]) post(ctx context.Context, msg In, opts ...MessageOption) (pending, error) {
-	p, err := a.core.post(ctx, "ask", asked, unsafe.Pointer(&msg), opts)
-	a.core.server.kick()
-	return p, err
-}
-
+// collect waits for the reply to a message that was asked.
 func (a *Actor[In, Out]) collect(ctx context.Context, p pending) (reply Out, err error) {
 	if err := a.core.collect(ctx, "ask", p, unsafe.Pointer(&reply)); err != nil {
 		var none Out
@@ -117,29 +138,32 @@ func (a *Actor[In, Out]) collect(ctx context.Context, p pending) (reply Out, err
 // is kept until then: an actor for which Capacity replies wait handles no more
 // messages once its rings are full of replies, too.
 func (a *Actor[In, Out]) Send(ctx context.Context, msg In, opts ...MessageOption) error {
-	_, err := a.core.post(ctx, "send", sent, unsafe.Pointer(&msg), opts)
-	a.core.server.kick()
+	_, err := a.post(ctx, "send", sent, &msg, opts)
 	return err
 }
 
 // SendBatch sends messages, all with the same options, and returns how many: all,
 // or those before the first that could not be sent.
 func (a *Actor[In, Out]) SendBatch(ctx context.Context, msgs []In, opts ...MessageOption) (int, error) {
-	if ctx == nil {
-		return 0, a.core.about("send", errNilContext)
+	c, err := a.usable(ctx, "send")
+	if err != nil || len(msgs) == 0 {
+		return 0, err
 	}
-	e, err := a.core.address("send", opts)
+	e, err := c.address("send", opts)
+	if err == nil && e.id != 0 && len(msgs) > 1 {
+		err = invalid("ID is the number of one message, and the batch has %d", len(msgs))
+	}
 	if err != nil {
 		return 0, err
 	}
-	e.signFrom(ctx, a.core.rt)
-	return a.core.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs))
+	e.signFrom(ctx, c.rt)
+	escapes(&msgs[0])                                                                       // for escape analysis all elements are one
+	return c.send(ctx, "send", &e, sent, unsafe.Pointer(unsafe.SliceData(msgs)), len(msgs)) // steps of inSize: the elements
 }
 
 // Tell sends a message whose reply nobody needs.
 func (a *Actor[In, Out]) Tell(ctx context.Context, msg In, opts ...MessageOption) error {
-	_, err := a.core.post(ctx, "tell", unheard, unsafe.Pointer(&msg), opts)
-	a.core.server.kick()
+	_, err := a.post(ctx, "tell", unheard, &msg, opts)
 	return err
 }
 
@@ -148,7 +172,7 @@ func (a *Actor[In, Out]) Tell(ctx context.Context, msg In, opts ...MessageOption
 // on a message that is the error, once, a [*HandlerError]. Messages without a reply
 // are passed over; those that expired or were dropped are dead letters.
 func (a *Actor[In, Out]) Receive(ctx context.Context) (reply Out, err error) {
-	_, err = a.core.receive(ctx, unsafe.Pointer(&reply), 1, nil)
+	_, err = a.receive(ctx, unsafe.Pointer(&reply), 1, nil)
 	return reply, err
 }
 
@@ -156,7 +180,7 @@ func (a *Actor[In, Out]) Receive(ctx context.Context) (reply Out, err error) {
 func (a *Actor[In, Out]) ReceiveMessage(ctx context.Context) (Message[Out], error) {
 	var m Message[Out]
 	var head heading
-	if _, err := a.core.receive(ctx, unsafe.Pointer(&m.Body), 1, &head); err != nil {
+	if _, err := a.receive(ctx, unsafe.Pointer(&m.Body), 1, &head); err != nil {
 		return Message[Out]{}, err
 	}
 	m.ID, m.Correlation, m.Priority, m.Sender = head.id, head.correlation, int(head.priority), a.core.rt.mail.nameOf(head.sender)
@@ -167,7 +191,15 @@ func (a *Actor[In, Out]) ReceiveMessage(ctx context.Context) (Message[Out], erro
 // many as are there and replies has room for. It returns how many; those before an
 // error are valid.
 func (a *Actor[In, Out]) ReceiveBatch(ctx context.Context, replies []Out) (int, error) {
-	return a.core.receive(ctx, unsafe.Pointer(unsafe.SliceData(replies)), len(replies), nil)
+	return a.receive(ctx, unsafe.Pointer(unsafe.SliceData(replies)), len(replies), nil)
+}
+
+func (a *Actor[In, Out]) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
+	c, err := a.usable(ctx, "receive")
+	if err != nil || n == 0 {
+		return 0, err
+	}
+	return c.receive(ctx, replies, n, head)
 }
 
 // Replies returns the replies that Receive does, until ctx is cancelled or the
@@ -195,9 +227,6 @@ func sequence[T any](ctx context.Context, receive func(context.Context) (T, erro
 
 // post accepts a message with options.
 func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Pointer, opts []MessageOption) (pending, error) {
-	if ctx == nil { // before anything is taken
-		return pending{}, c.about(op, errNilContext)
-	}
 	e := envelope{priority: DefaultPriority}
 	if len(opts) > 0 {
 		var err error
@@ -206,7 +235,11 @@ func (c *core) post(ctx context.Context, op string, use uint64, msg unsafe.Point
 		}
 	}
 	e.signFrom(ctx, c.rt)
-	return c.enter(ctx, op, &e, use, msg)
+	p, err := c.enter(ctx, op, &e, use, msg)
+	if op != "ask" { // who asks waits, and sees to it that the message is handled
+		c.server.kick()
+	}
+	return p, err
 }
 
 func (c *core) current() State { return State(c.state.Load()) }

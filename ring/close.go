@@ -10,31 +10,44 @@ import (
 	"time"
 )
 
-// LeftError is what a runtime had left when it was closed: messages of actors that
-// nobody had terminated. They are dead letters now. What actors on the device had
-// sent to each other is not among them.
+// LeftError is what a runtime had left when it was closed, of actors that nobody had
+// terminated: messages that were not handled, which are dead letters now, and replies
+// that nobody had received, which can still be. What actors on the device had sent to
+// each other is not among them.
 type LeftError struct {
-	Actors   []string // with messages
+	Actors   []string // with messages or replies
 	Messages int
+	Replies  int
 }
 
-// Error says how many messages which actors had.
+// Error says how many messages and replies which actors had.
 func (e *LeftError) Error() string {
+	var what []string
+	if e.Messages > 0 || e.Replies == 0 {
+		what = append(what, fmt.Sprintf("%d messages that were not handled", e.Messages))
+	}
+	if e.Replies > 0 {
+		what = append(what, fmt.Sprintf("%d replies that nobody received", e.Replies))
+	}
 	names := e.Actors[:min(len(e.Actors), listed)]
 	text := strings.Join(names, ", ")
 	if more := len(e.Actors) - len(names); more > 0 {
 		text += fmt.Sprintf(" and %d more", more)
 	}
-	return fmt.Sprintf("ring: closed with %d messages that were not handled, of %s", e.Messages, text)
+	return fmt.Sprintf("ring: closed with %s, of %s", strings.Join(what, " and "), text)
 }
 
 // Close ends all actors at a message boundary, and returns the errors that no call
-// has returned. Messages that are left are dead letters, and a [*LeftError]; those
+// has returned. Messages that are left are dead letters, and a [*LeftError], as are
+// replies that nobody has received; those
 // of actors on the device to each other are dead letters alone, for some may always
 // be under way. A
 // handler that does not return is a [*StuckError] after the runtime's patience; what
 // it uses stays in use. Closing again does nothing.
 func (rt *Runtime) Close() (err error) {
+	if !rt.made() {
+		return nil
+	}
 	rt.shutDown()
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
@@ -101,7 +114,7 @@ func (rt *Runtime) close() error {
 		ends.Go(func() { errs[i] = c.close() })
 	}
 	ends.Wait()
-	rt.crew.close()
+	rt.workers.close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
 		rt.note(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
@@ -113,8 +126,9 @@ func (rt *Runtime) close() error {
 			continue
 		}
 		c.finish(c.queued(), 0)
-		if n := c.farewell.DeadLettered + c.farewell.Dropped; n > 0 {
-			left.Actors, left.Messages = append(left.Actors, c.name), left.Messages+n
+		messages, replies := c.farewell.DeadLettered+c.farewell.Dropped, c.unread()
+		if messages+replies > 0 {
+			left.Actors, left.Messages, left.Replies = append(left.Actors, c.name), left.Messages+messages, left.Replies+replies
 		}
 	}
 	isStuck := func(err error) bool {
@@ -143,7 +157,7 @@ func (rt *Runtime) close() error {
 	if len(rt.lingering) == 0 {
 		errs = append(errs, rt.payloads.close(), rt.post.close())
 	}
-	if left.Messages > 0 {
+	if len(left.Actors) > 0 {
 		errs = append(errs, left)
 	}
 	rt.mu.Lock()
@@ -194,6 +208,9 @@ func (c *core) asking() bool {
 
 // ending reports whether the runtime is being closed.
 func (rt *Runtime) ending() bool {
+	if !rt.made() {
+		return false
+	}
 	select {
 	case <-rt.done:
 		return true

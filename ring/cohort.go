@@ -61,15 +61,39 @@ type states interface {
 	close() error
 }
 
-// stateBuffer is states of type S.
-type stateBuffer[S any] struct{ b *gpu.Buffer[S] }
+// stateBuffer is states of type S, one in so many elements.
+type stateBuffer[S any] struct {
+	b    *gpu.Buffer[S]
+	step int
+}
 
-func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) { gpu.SliceArg(l, span(s.b, from, to, 1)) }
-func (s stateBuffer[S]) close() error                    { return s.b.Close() }
+// cacheLine is bytes that processors have in common.
+const cacheLine = 64
+
+// newStates makes zero states of so many actors. Those of local actors, which run on
+// different processors, are in different cache lines.
+func newStates[S any](c *cohort) (stateBuffer[S], error) {
+	s := stateBuffer[S]{step: 1}
+	if size := int(unsafe.Sizeof(*new(S))); !c.resident && size > 0 {
+		s.step = (cacheLine + size - 1) / size
+		if cacheLine%size != 0 { // some begin in the middle of a line
+			s.step++
+		}
+	}
+	var err error
+	s.b, err = gpu.Upload(c.stream, make([]S, c.size*s.step))
+	return s, err
+}
+
+func (s stateBuffer[S]) arg(l *gpu.Launch, from, to int) {
+	gpu.SliceArg(l, span(s.b, from, to, s.step))
+}
+
+func (s stateBuffer[S]) close() error { return s.b.Close() }
 
 func (s stateBuffer[S]) set(on *gpu.Stream, i int, v any) error {
 	state, _ := v.(S)
-	return gpu.CopyIn(on, s.b.Slice(i, i+1), []S{state})
+	return gpu.CopyIn(on, s.b.Slice(i*s.step, i*s.step+1), []S{state})
 }
 
 // newCohort makes one for size actors.
@@ -105,11 +129,11 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	if c.cursors, err = c.newCursors(); err != nil {
 		return nil, err
 	}
-	states, err := gpu.Upload(c.stream, make([]State, size))
+	states, err := newStates[State](c)
 	if err != nil {
 		return nil, err
 	}
-	c.states = stateBuffer[State]{states}
+	c.states = states
 	if err := c.stream.Synchronize(context.Background()); err != nil {
 		return nil, err
 	}
@@ -160,6 +184,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 		a.server = c.newLocal(i, a)
 	}
 	inStep, outStep := uintptr(8*c.shape.InStep), uintptr(8*c.shape.OutStep)
+	// The rings have size times slotsOf(shape) slots of these steps, and i is less than size.
 	in, out := unsafe.Pointer(unsafe.SliceData(c.in.Data())), unsafe.Pointer(unsafe.SliceData(c.out.Data()))
 	for level := range actor.Levels {
 		from, slots := ringAt(c.shape, level)
@@ -182,6 +207,7 @@ func (c *cohort) add(a *core, active bool) (err error) {
 		err = c.address(i, a)
 	}
 	if err == nil {
+		c.rt.post.owners.Store(a.box.box, a)
 		c.settleIn(i, a)
 		a.setState(Launched)
 		if active {
@@ -294,19 +320,36 @@ func (c *cohort) account(i int, fault *gpu.KernelError) error {
 // held.
 func (c *cohort) failed(i int, why error) error {
 	a := c.actors[i]
+	mail, err := c.failedOn(i, why)
 	a.fail(why)
-	if !c.rt.referred.Load() {
-		return nil // the message is from the program
+	if mail {
+		err = a.failedMail(true, why)
 	}
-	source, at := make([]uint32, 1), i*actor.CursorWords+actor.AtSource
+	return err
+}
+
+// failedOn notes why the handler of a block has failed on the message before the
+// cursor, and reports whether that is of another actor. c.mu is held.
+func (c *cohort) failedOn(i int, why error) (mail bool, err error) {
+	cursors := make([]uint32, actor.CursorWords)
+	at := c.cursors.Slice(i*actor.CursorWords, (i+1)*actor.CursorWords)
 	// Not behind a launch that goes on for actors that are stuck.
-	if err := gpu.Download(context.Background(), c.rt.post.stream, source, c.cursors.Slice(at, at+1)); err != nil {
-		return err
+	if err := gpu.Download(context.Background(), c.rt.post.stream, cursors, at); err != nil {
+		return false, err
 	}
-	if source[0] != actor.Post {
-		return nil
+	return c.actors[i].failedBefore(cursors, why), nil
+}
+
+// failedBefore notes why the handler has failed on the message before the cursor of the
+// source that the loop was at, and reports whether that is of another actor.
+func (c *core) failedBefore(cursors []uint32, why error) (mail bool) {
+	source := cursors[actor.AtSource]
+	if source == actor.Post {
+		return true
 	}
-	return a.failedMail(true, why)
+	m := c.mailboxes[source]
+	m.failedOn(m.ticketOf(cursors[source]-1), why)
+	return false
 }
 
 // cause is why block i failed.
@@ -349,7 +392,7 @@ func (c *cohort) settle(i int, fault *gpu.KernelError) error {
 		return a.failedMail(false, why)
 	}
 	defer a.fail(why) // who asked learns of the failure by the answer
-	cursors[source], _ = a.mailboxes[source].settleNext()
+	cursors[source], _ = a.mailboxes[source].settleNext(why)
 	return gpu.CopyIn(c.stream, at, cursors)
 }
 

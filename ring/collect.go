@@ -2,6 +2,7 @@ package ring
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unsafe"
 
@@ -86,7 +87,7 @@ func (c *core) locate(op string, p *pending) (bool, error) {
 		p.ticket = at - placed
 		return true, nil
 	case at == gone+uint64(ReasonTerminated):
-		return false, c.denied(op)
+		return false, c.denied(op, false)
 	}
 	return false, c.about(op, reasonErrors[at-gone])
 }
@@ -116,30 +117,40 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	var err error
 	if why := ctx.Err(); why != nil {
 		err = c.about(op, why)
-	} else if c.handlesNoMore() {
-		err = c.denied(op)
 	}
 	late := p.deadline != 0 && c.rt.clock() >= p.deadline
-	if err == nil && !late {
+	if late && err == nil && p.entry == nil && c.mayBeAt(p) {
+		late = false // the handler's end tells
+	}
+	if err == nil && !late && !c.handlesNoMore() {
 		return nil
 	}
+	// A restart takes the queue's lock, too: either it is over, or it sees what is
+	// withdrawn here.
 	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	denied := err == nil && c.handlesNoMore()
 	if p.entry != nil && p.entry.place.Load() == queued {
-		if late {
+		switch {
+		case err == nil && late:
 			err = c.about(op, ErrExpired)
 			p.entry.use = unheard
 			c.expire(p.entry)
-		} else {
+		case denied:
+			err = c.denied(op, false)
+			p.entry.use = unheard
+			c.remove(p.entry, ReasonWithdrawn, nil)
+		case err != nil:
 			p.entry.use = unheard // it may be handled yet
 		}
-		c.queue.mu.Unlock()
 		return err
 	}
-	c.queue.mu.Unlock()
 	switch {
 	case p.entry != nil || p.m.handled(p.ticket):
 		return nil // the next look tells
-	case err == nil && c.rt.clock() < p.deadline+int64(overtime):
+	case denied:
+		return c.withdraw(op, p)
+	case err == nil && (!late || c.rt.clock() < p.deadline+int64(overtime)):
 		return nil
 	case err == nil:
 		err = c.about(op, ErrExpired)
@@ -148,12 +159,49 @@ func (c *core) patient(ctx context.Context, op string, p *pending) error {
 	return err
 }
 
+// mayBeAt reports whether the handler may be at a message in a ring, whose deadline has
+// passed. If it is not it never will be.
+func (c *core) mayBeAt(p *pending) bool {
+	if first, _ := p.m.unhandled(); first != p.ticket {
+		return false // it is at one before
+	}
+	if c.pulls || c.runs() {
+		return true // pulled messages go to the handler at once; loops find that others have expired
+	}
+	return restart(c.server) != nil // else it has come to the end of its message
+}
+
+// withdraw gives up a message in a ring of an actor that has failed. A restart sees to
+// it that the loop passes the message over, unless a handler that does not return may
+// have it already. The queue's lock is held.
+func (c *core) withdraw(op string, p *pending) error {
+	_, stuck := errors.AsType[*StuckError](c.failure())
+	err := c.denied(op, stuck)
+	if stuck {
+		p.m.abandon(p.ticket)
+	} else {
+		p.m.mark(p.ticket, withdrawn)
+	}
+	return err
+}
+
+// passOver has the loop, which does not run, take messages that were withdrawn for
+// expired. The queue's lock is held.
+func (m *mailbox) passOver() {
+	for t, tail := m.oldest(), m.next(); t < tail; t++ {
+		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
+			past := max(1, uint32(m.owner.rt.clock()>>actor.DeadlineShift)-2)
+			store(m.inbox(t), actor.Deadline, tag(t)|uint64(past))
+		}
+	}
+}
+
 // unanswered is the error of a message that has no reply.
 func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
 	switch outcome {
 	case actor.HandlerFailed:
-		if c.runs() { // the launch has not been looked at yet
-			if err := restart(c.server); err != nil {
+		if c.runs() || !m.explained(ticket) { // perhaps nobody has taken note of the failure yet
+			if err := restart(c.server); err != nil && !m.explained(ticket) {
 				return err
 			}
 		}
@@ -161,7 +209,7 @@ func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) 
 	case actor.Expired:
 		return c.about(op, ErrExpired)
 	case discarded:
-		return c.denied(op)
+		return c.denied(op, false)
 	default:
 		return c.about(op, ErrNoReply)
 	}

@@ -22,17 +22,24 @@ import (
 // before it. It is a dead letter of an actor that takes no messages, has no room for
 // it in its queue either, or is being closed.
 func Connect[In, Mid, Out any](from *Actor[In, Mid], to ...*Actor[Mid, Out]) error {
+	source, err := from.made("connect")
+	if err != nil {
+		return err
+	}
 	routes, targets := make([]uint64, len(to)), make([]*core, len(to))
 	for i, a := range to {
+		if _, err := a.made("connect"); err != nil {
+			return err
+		}
 		targets[i] = a.core
-		if a.core.rt != from.core.rt {
-			return invalid("actors %s and %s are of different runtimes", from.core.name, a.core.name)
+		if a.core.rt != source.rt {
+			return invalid("actors %s and %s are of different runtimes", source.name, a.core.name)
 		}
 		if routes[i] = refWord(a.Ref()); routes[i] == 0 {
 			return invalid("actor %s cannot be reached from the device", a.core.name)
 		}
 	}
-	return from.core.connect(routes, targets)
+	return source.connect(routes, targets)
 }
 
 // router is a server whose replies can go on.
@@ -51,7 +58,7 @@ func (c *core) connect(routes []uint64, targets []*core) error {
 		return invalid("actor %s is not on the device; its handler can send", c.name)
 	}
 	if s := c.current(); s == Terminating || s == Terminated {
-		return c.denied("connect")
+		return c.denied("connect", false)
 	}
 	if err := c.server.hold(); err != nil {
 		return err
@@ -98,6 +105,7 @@ func (c *core) passOn(at router) error {
 	}
 	e := envelope{priority: DefaultPriority, sender: c.number, correlation: words[len(words)-1]}
 	for _, to := range r.targets[unsent-1:] {
+		// The types of Connect see to it that to.inSize bytes are what the reply has.
 		slot, msg := mailbox{in: unsafe.Pointer(&words[0]), inSize: to.inSize}, to.queue.types.blank()
 		slot.message(0, msg)
 		if c.rt.ending() || !to.acceptFromDevice(&e, msg) {
@@ -105,6 +113,7 @@ func (c *core) passOn(at router) error {
 			to.refuse(&e, msg)
 			to.queue.mu.Unlock()
 		}
+		to.server.kick()
 		to.recount()
 	}
 	return nil

@@ -18,15 +18,14 @@ type DeadLetter struct {
 	Priority    int
 	Sender      string // name of the actor that it was from, "" for the program
 	Reason      Reason
-	Err         error // the same as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError or ErrRefused
+	Err         error // the same as an error: ErrDropped, ErrExpired, ErrTerminated, a *HandlerError, ErrRefused or ErrWithdrawn, perhaps wrapped
 	// Body is the message, of the actor's type In. It is nil in one case: the handler
 	// failed on a message of another actor on the device, whose mailbox was full, and
 	// the next message took the slot before the host looked. Correlation, Priority and
 	// Sender are not known then either.
 	Body any
 	// Time is the deadline of a message that expired. For one that the handler failed on
-	// it is when the runtime noticed the actor's latest failure, and otherwise when the
-	// message was given up.
+	// it is when the runtime noticed that, and otherwise when the message was given up.
 	Time time.Time
 }
 
@@ -40,11 +39,12 @@ const (
 	ReasonTerminated               // the actor ended first
 	ReasonFailed                   // the handler failed on it
 	ReasonRefused                  // the actor that it was to go on to did not take it
+	ReasonWithdrawn                // it was asked, the actor failed first, and its caller got a *StateError
 
 	reasons
 )
 
-var reasonNames = [reasons]string{"dropped", "expired", "terminated", "failed", "refused"}
+var reasonNames = [reasons]string{"dropped", "expired", "terminated", "failed", "refused", "withdrawn"}
 
 // String returns the reason's name.
 func (r Reason) String() string {
@@ -54,7 +54,7 @@ func (r Reason) String() string {
 	return "unknown"
 }
 
-var reasonErrors = [reasons]error{ErrDropped, ErrExpired, ErrTerminated, nil, ErrRefused}
+var reasonErrors = [reasons]error{ErrDropped, ErrExpired, ErrTerminated, nil, ErrRefused, ErrWithdrawn}
 
 // DefaultDeadLetters is how many dead letters a runtime keeps if its Config does
 // not say.
@@ -77,10 +77,21 @@ type DeadLetters struct {
 }
 
 // DeadLetters returns the runtime's dead letters, also after Close.
-func (rt *Runtime) DeadLetters() *DeadLetters { return &rt.mail.letters }
+func (rt *Runtime) DeadLetters() *DeadLetters {
+	if !rt.made() {
+		return nil
+	}
+	return &rt.mail.letters
+}
+
+// made reports whether a runtime has made the dead letters. Others are none.
+func (d *DeadLetters) made() bool { return d != nil && d.rt != nil }
 
 // Len returns how many letters are there to be taken.
 func (d *DeadLetters) Len() int {
+	if !d.made() {
+		return 0
+	}
 	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -89,15 +100,18 @@ func (d *DeadLetters) Len() int {
 
 // Count returns how many letters there were for a reason.
 func (d *DeadLetters) Count(r Reason) uint64 {
-	d.collect()
-	if r >= reasons {
+	if !d.made() || r >= reasons {
 		return 0
 	}
+	d.collect()
 	return d.counts[r].Load()
 }
 
 // Total returns how many letters there were.
 func (d *DeadLetters) Total() uint64 {
+	if !d.made() {
+		return 0
+	}
 	d.collect()
 	n := uint64(0)
 	for r := range d.counts {
@@ -109,6 +123,9 @@ func (d *DeadLetters) Total() uint64 {
 // Overflow returns how many letters were not kept, since newer ones came before
 // anybody had taken them.
 func (d *DeadLetters) Overflow() uint64 {
+	if !d.made() {
+		return 0
+	}
 	d.collect()
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -118,6 +135,9 @@ func (d *DeadLetters) Overflow() uint64 {
 // All takes the letters that are there, the oldest first.
 func (d *DeadLetters) All() iter.Seq[DeadLetter] {
 	return func(yield func(DeadLetter) bool) {
+		if !d.made() {
+			return
+		}
 		d.collect()
 		for {
 			l, ok := d.take()
@@ -134,6 +154,16 @@ const collectEvery = 5 * time.Millisecond
 
 // Receive takes the oldest letter, and waits for one if there is none.
 func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
+	const doing = "receive a dead letter"
+	if !d.made() {
+		return DeadLetter{}, notMade(doing, "runtime")
+	}
+	if ctx == nil {
+		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, errNilContext)
+	}
+	if err := ctx.Err(); err != nil {
+		return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, err)
+	}
 	if l, ok := d.take(); ok {
 		return l, nil // without a look into all mailboxes
 	}
@@ -146,7 +176,7 @@ func (d *DeadLetters) Receive(ctx context.Context) (DeadLetter, error) {
 	for {
 		select {
 		case <-ctx.Done():
-			return DeadLetter{}, fmt.Errorf("ring: receive a dead letter: %w", ctx.Err())
+			return DeadLetter{}, fmt.Errorf("ring: %s: %w", doing, ctx.Err())
 		case <-d.arrived:
 		case <-ticker.C:
 			d.collect()
@@ -203,15 +233,15 @@ func (d *DeadLetters) collect() {
 	}
 }
 
-// letter makes a dead letter of a message. err is why, if the reason does not say.
-func (c *core) letter(e envelope, id uint64, reason Reason, err error, body any) {
+// letter makes a dead letter of a message. err is why, if the reason does not say, and
+// at when, 0 for now.
+func (c *core) letter(e envelope, id uint64, reason Reason, err error, at int64, body any) {
 	c.meter.deadLetters.Add(1)
-	at := c.rt.clock()
-	switch failed := c.faltered.Load(); {
-	case reason == ReasonExpired && e.deadline != 0:
+	if at == 0 {
+		at = c.rt.clock()
+	}
+	if reason == ReasonExpired && e.deadline != 0 {
 		at = min(at, e.deadline)
-	case reason == ReasonFailed && failed != 0:
-		at = min(at, failed)
 	}
 	c.rt.mail.letters.add(DeadLetter{Actor: c.name, ID: id, Correlation: e.correlation, Priority: int(e.priority), Sender: c.rt.mail.nameOf(e.sender),
 		Reason: reason, Err: cmp.Or(err, reasonErrors[reason]), Body: body, Time: c.rt.mail.born.Add(time.Duration(at))})

@@ -33,8 +33,8 @@ type delivery struct {
 	moving   atomic.Bool // a goroutine moves messages from the queue to the rings
 	detached bool        // the rings are gone; queue.mu is held, and receiving to change it
 
-	receiving sync.Mutex // one Receive at a time
-	stashed   int        // replies in stashes; receiving is held
+	receiving gate // one Receive at a time
+	stashed   int  // replies in stashes; receiving is held
 	newStash  func() (bodyFIFO, unsafe.Pointer)
 	scratch   unsafe.Pointer // a reply on its way to a stash
 	parked    atomic.Int32
@@ -44,7 +44,7 @@ type delivery struct {
 func (d *delivery) open(o *Options, t types, newStash func() (bodyFIFO, unsafe.Pointer)) {
 	d.queue.types, d.newStash = t, newStash
 	d.capacity, d.roomy, d.full = o.Capacity, o.roomy(), o.Full
-	d.arrival = make(chan struct{}, 1)
+	d.arrival, d.receiving = make(chan struct{}, 1), make(gate, 1)
 }
 
 // references are the buffers that messages refer to.
@@ -89,7 +89,7 @@ func (c *core) enter(ctx context.Context, op string, e *envelope, use uint64, ms
 	}
 	p, err := c.admit(ctx, op, e, use, msg)
 	if err != nil && c.refs != nil {
-		c.refs.release(noescape(msg))
+		c.refs.release(noescape(msg)) // reads numbers, as retain does
 	}
 	if c.parked.Load() != 0 {
 		c.wakeReceiver()
@@ -143,10 +143,10 @@ func (c *core) queueFull() error {
 
 // unheard reports whether nobody receives replies, of which no more are kept.
 func (c *core) unheard() bool {
-	if !c.receiving.TryLock() {
+	if !c.receiving.tryLock() {
 		return false // somebody does
 	}
-	defer c.receiving.Unlock()
+	defer c.receiving.unlock()
 	return c.stashed >= c.capacity
 }
 
@@ -177,7 +177,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if s := c.current(); !s.open() && !(taken && s == Terminating) {
-		return pending{}, false, c.denied(op)
+		return pending{}, false, c.deniedIn(s, op, false)
 	}
 	c.advance()
 	room := c.waiting() < c.capacity
@@ -201,7 +201,7 @@ func (c *core) enqueue(op string, e *envelope, use uint64, msg unsafe.Pointer, t
 		}
 		c.remove(least, ReasonDropped, nil)
 	}
-	n := c.push(e, uint8(use), noescape(msg))
+	n := c.push(e, uint8(use), noescape(msg)) // copies the message as an In
 	c.keepMoving()
 	return pending{entry: n, deadline: e.deadline}, true, nil
 }
@@ -218,7 +218,7 @@ func (c *core) enqueueMany(e *envelope, use uint64, msgs unsafe.Pointer, n int) 
 	c.advance()
 	n = max(0, min(n, c.capacity-c.waiting()))
 	for i := range n {
-		c.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize)))
+		c.push(e, uint8(use), noescape(unsafe.Add(msgs, uintptr(i)*c.inSize))) // copies element i, of n
 	}
 	c.advance()
 	c.keepMoving()

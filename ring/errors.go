@@ -20,28 +20,43 @@ var (
 	ErrTerminated = errors.New("the actor has terminated")
 	// ErrRefused means that the actor that a message was to go on to did not take it.
 	ErrRefused = errors.New("the message was refused")
-	errHandler = errors.New("the handler failed")
+	// ErrWithdrawn means that the caller of Ask got a [*StateError], since the actor had
+	// failed, before the actor handled the message. It is not handled any more.
+	ErrWithdrawn = errors.New("the message was withdrawn")
+	errHandler   = errors.New("the handler failed")
 
 	// ErrNoReply means that the handler did not reply to a message that was asked.
 	ErrNoReply = errors.New("the handler did not reply")
-	// ErrInvalid means that an option is not acceptable.
+	// ErrInvalid means that an option or another argument is not acceptable.
 	ErrInvalid = errors.New("invalid option")
+	// ErrNameTaken means that an actor or a group has the name already. It matches
+	// ErrInvalid, too.
+	ErrNameTaken = fmt.Errorf("%w: the name is taken", ErrInvalid)
 
 	errNilContext = fmt.Errorf("%w: the context is nil", ErrInvalid)
 )
 
 // StateError is the error of an operation that the state of the actor does not
-// allow.
+// allow. The actor does not handle the message of a call that returns it, unless Uncertain
+// is set, so the call can be made again.
 type StateError struct {
 	Actor string
 	State State
 	Op    string // "ask", "activate", ...
 	Err   error  // why the actor is in that state, or nil
+
+	// Uncertain is set for a message that the actor had before its handler got stuck (see
+	// [StuckError]): it may have been handled, or be handled once the handler returns.
+	// Whoever sends it again may have it handled twice.
+	Uncertain bool
 }
 
 // Error names operation, actor and state.
 func (e *StateError) Error() string {
 	text := fmt.Sprintf("ring: %s: actor %s is %s", e.Op, e.Actor, e.State)
+	if e.Uncertain {
+		text += ", and may have handled the message"
+	}
 	if e.Err != nil {
 		text += ": " + e.Err.Error()
 	}

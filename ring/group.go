@@ -60,9 +60,10 @@ type anyGroup interface {
 // NewGroup makes a group without members. A name that another group has, or none,
 // gives [ErrInvalid], a runtime that is closed [ErrClosed].
 func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
+	if err := rt.usable("new group"); err != nil {
+		return nil, err
+	}
 	switch {
-	case rt == nil:
-		return nil, invalid("the runtime is nil")
 	case name == "":
 		return nil, invalid("a group without a name")
 	case rt.ending():
@@ -74,7 +75,7 @@ func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
 	if all.byName[name] != nil {
-		return nil, invalid("there is a group %q already", name)
+		return nil, fmt.Errorf("ring: new group: %w: there is a group %q already; close it, or choose another name", ErrNameTaken, name)
 	}
 	var err error
 	if g.at, err = rt.post.reserve(1); err != nil {
@@ -91,8 +92,8 @@ func NewGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 // [ErrClosed] if the runtime has been closed, and [ErrInvalid] if the group's messages
 // are not of type M.
 func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
-	if rt == nil {
-		return nil, invalid("the runtime is nil")
+	if err := rt.usable("find group"); err != nil {
+		return nil, err
 	}
 	if rt.ending() {
 		return nil, closedFor(fmt.Sprintf("find group %q", name))
@@ -112,7 +113,7 @@ func FindGroup[M any](rt *Runtime, name string) (*Group[M], error) {
 
 // Groups returns the names of the groups, in order. A runtime that is closed has none.
 func (rt *Runtime) Groups() []string {
-	if rt.ending() {
+	if !rt.made() || rt.ending() {
 		return nil
 	}
 	rt.groups.mu.Lock()
@@ -128,26 +129,44 @@ func (rt *Runtime) Groups() []string {
 func (g *Group[M]) message() reflect.Type { return reflect.TypeFor[M]() }
 
 // Name returns the group's name.
-func (g *Group[M]) Name() string { return g.name }
+func (g *Group[M]) Name() string {
+	if g == nil {
+		return ""
+	}
+	return g.name
+}
 
 // Ref returns what actors on the device know the group by, for fields of messages and
 // states.
-func (g *Group[M]) Ref() actor.Group[M] { return actor.Group[M]{Place: g.at} }
+func (g *Group[M]) Ref() actor.Group[M] {
+	if g == nil {
+		return actor.Group[M]{}
+	}
+	return actor.Group[M]{Place: g.at}
+}
 
 // Members returns the members, in the order in which they were added but for those
 // that have taken the place of one that was removed.
-func (g *Group[M]) Members() []Member[M] { return slices.Clone(*g.members.Load()) }
+func (g *Group[M]) Members() []Member[M] {
+	if g.usable("members") != nil {
+		return nil
+	}
+	return slices.Clone(*g.members.Load())
+}
 
 // Add makes actors members. One that is a member already, or is of another runtime,
 // gives [ErrInvalid], and none is added. Actors on the device make way for the change
 // at the end of a message.
 func (g *Group[M]) Add(members ...Member[M]) error {
+	if err := g.usable("add"); err != nil {
+		return err
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.Members()
 	for _, m := range members {
 		switch {
-		case m == nil || reflect.ValueOf(m).IsNil():
+		case m == nil || senderOf(m) == nil:
 			return invalid("group %q: the actor is nil", g.name)
 		case m.sender().rt != g.rt:
 			return invalid("group %q: actor %s is of another runtime", g.name, m.Name())
@@ -163,11 +182,14 @@ func (g *Group[M]) Add(members ...Member[M]) error {
 // none is removed. The last member takes the place of one that is removed: of the
 // keys that are routed, those of these two may change their member.
 func (g *Group[M]) Remove(members ...Member[M]) error {
+	if err := g.usable("remove"); err != nil {
+		return err
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	list := g.Members()
 	for _, m := range members {
-		if m == nil || reflect.ValueOf(m).IsNil() {
+		if m == nil || senderOf(m) == nil {
 			return invalid("group %q: the actor is nil", g.name)
 		}
 		i := slices.IndexFunc(list, same(m))
@@ -261,6 +283,9 @@ func (all *groups) vacate(c *core) error {
 // Close ends the group: its name is free, and it has no members. Closing it again, or
 // after the runtime, which ends its groups, gives no error.
 func (g *Group[M]) Close() error {
+	if g.usable("close") != nil {
+		return nil
+	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if g.closed {
@@ -284,6 +309,9 @@ func (g *Group[M]) Close() error {
 // have taken it. The error joins those of the others, which name the member; a group
 // without members gives none.
 func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n int, err error) {
+	if err := g.ready(ctx, "publish"); err != nil {
+		return 0, err
+	}
 	var errs []error
 	for _, m := range *g.members.Load() {
 		if err := m.Tell(ctx, msg, opts...); err != nil {
@@ -300,6 +328,9 @@ func (g *Group[M]) Publish(ctx context.Context, msg M, opts ...MessageOption) (n
 // on the device route to the same members. A group without members gives
 // [ErrNoMembers].
 func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...MessageOption) error {
+	if err := g.ready(ctx, "route"); err != nil {
+		return err
+	}
 	members := *g.members.Load()
 	if len(members) == 0 {
 		return fmt.Errorf("ring: group %q: %w", g.name, ErrNoMembers)
@@ -315,6 +346,9 @@ func (g *Group[M]) Route(ctx context.Context, key uint64, msg M, opts ...Message
 // their number. It returns how many were taken: all, or those before the first that was
 // not. A group without members gives [ErrNoMembers].
 func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption) (int, error) {
+	if err := g.ready(ctx, "scatter"); err != nil {
+		return 0, err
+	}
 	members := *g.members.Load()
 	if len(members) == 0 && len(msgs) > 0 {
 		return 0, fmt.Errorf("ring: group %q: %w", g.name, ErrNoMembers)
@@ -328,6 +362,20 @@ func (g *Group[M]) Scatter(ctx context.Context, msgs []M, opts ...MessageOption)
 	return len(msgs), nil
 }
 
+// ready reports, as an error, why a group does not send.
+func (g *Group[M]) ready(ctx context.Context, op string) error {
+	if err := g.usable(op); err != nil {
+		return err
+	}
+	if ctx == nil {
+		return g.failed(errNilContext)
+	}
+	if err := ctx.Err(); err != nil {
+		return g.failed(err)
+	}
+	return nil
+}
+
 func (g *Group[M]) failed(err error) error { return fmt.Errorf("ring: group %q: %w", g.name, err) }
 
 // Gather asks actors, all at the same time: message i goes to actor i, and reply i is
@@ -338,17 +386,23 @@ func Gather[In, Out any](ctx context.Context, actors []*Actor[In, Out], msgs []I
 		return nil, invalid("%d messages for %d actors", len(msgs), len(actors))
 	}
 	for i, a := range actors {
-		if a == nil {
-			return nil, invalid("actor %d of %d is nil", i, len(actors))
+		if _, err := a.made("gather"); err != nil {
+			return nil, fmt.Errorf("actor %d of %d: %w", i, len(actors), err)
 		}
 	}
-	replies, errs, asked := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
+	if ctx == nil {
+		return nil, fmt.Errorf("ring: gather: %w", errNilContext)
+	}
+	replies, errs, waits := make([]Out, len(msgs)), make([]error, len(msgs)), make([]pending, len(msgs))
 	for i, a := range actors {
-		asked[i], errs[i] = a.post(ctx, msgs[i])
+		waits[i], errs[i] = a.post(ctx, "ask", asked, &msgs[i], nil)
+		if errs[i] == nil {
+			a.core.server.kick() // they are waited for one by one
+		}
 	}
 	for i, a := range actors {
 		if errs[i] == nil {
-			replies[i], errs[i] = a.collect(ctx, asked[i])
+			replies[i], errs[i] = a.collect(ctx, waits[i])
 		}
 	}
 	return replies, errors.Join(errs...)

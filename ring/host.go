@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,17 +31,17 @@ import (
 // One that does not return for Options.Patience has failed with a [*StuckError];
 // the actor can be restarted once it does return.
 func SpawnHost[In, Out any](ctx context.Context, rt *Runtime, handler func(ctx context.Context, c *HostContext, in *In, out *Out) kernel.Action, o Options) (*Actor[In, Out], error) {
-	switch {
-	case ctx.Err() != nil:
-		return nil, fmt.Errorf("ring: spawn: %w", ctx.Err())
-	case rt == nil:
-		return nil, invalid("the runtime is nil")
-	case handler == nil:
-		return nil, invalid("the handler is nil")
-	case o.State != nil:
-		return nil, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State)
+	name := cmp.Or(o.Name, "host")
+	if err := spawns(ctx, rt, name); err != nil {
+		return nil, err
 	}
-	if err := o.normalise(); err != nil {
+	switch {
+	case handler == nil:
+		return nil, during("spawn "+name, invalid("the handler is nil"))
+	case o.State != nil:
+		return nil, during("spawn "+name, invalid("the state of a handler in Go is what it captures; Options.State is a %T", o.State))
+	}
+	if err := during("spawn "+name, o.normalise()); err != nil {
 		return nil, err
 	}
 	c := newCore[In, Out](rt, o)
@@ -68,32 +69,67 @@ type HostContext struct {
 }
 
 // ID returns the message's number, unique in the runtime.
-func (c *HostContext) ID() uint64 { return c.id }
+func (c *HostContext) ID() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.id
+}
 
 // Correlation returns the number that the sender gave the message, or 0.
-func (c *HostContext) Correlation() uint64 { return c.correlation }
+func (c *HostContext) Correlation() uint64 {
+	if c == nil {
+		return 0
+	}
+	return c.correlation
+}
 
 // Priority returns the message's priority.
-func (c *HostContext) Priority() int { return int(c.priority) }
+func (c *HostContext) Priority() int {
+	if c == nil {
+		return 0
+	}
+	return int(c.priority)
+}
 
 // Sender returns the name of the actor that the message is from, "" for the program.
-func (c *HostContext) Sender() string { return c.core.rt.mail.nameOf(c.envelope.sender) }
+func (c *HostContext) Sender() string {
+	if c == nil || c.core == nil {
+		return ""
+	}
+	return c.core.rt.mail.nameOf(c.envelope.sender)
+}
 
 // Deadline returns when the message expires, if it does.
 func (c *HostContext) Deadline() (time.Time, bool) {
-	if c.deadline == 0 {
+	if c == nil || c.core == nil || c.deadline == 0 {
 		return time.Time{}, false
 	}
 	return time.Now().Add(time.Duration(c.deadline - c.core.rt.clock())), true
 }
 
 // Name returns the actor's name.
-func (c *HostContext) Name() string { return c.core.name }
+func (c *HostContext) Name() string {
+	if c == nil || c.core == nil {
+		return ""
+	}
+	return c.core.name
+}
 
 // Runtime returns the actor's runtime.
-func (c *HostContext) Runtime() *Runtime { return c.core.rt }
+func (c *HostContext) Runtime() *Runtime {
+	if c == nil || c.core == nil {
+		return nil
+	}
+	return c.core.rt
+}
 
-func (c *HostContext) sender() *core { return c.core }
+func (c *HostContext) sender() *core {
+	if c == nil {
+		return nil
+	}
+	return c.core
+}
 
 // hostSlots is how many replies of a host actor wait for Receive, at most: it
 // handles no more messages before they are taken.
@@ -133,6 +169,7 @@ type host struct {
 	began atomic.Int64 // when the handler was called, by the runtime's clock; 0 while it is not
 	armed atomic.Bool  // the watchdog, whose vigil is
 	vigil vigil
+	alarm alarm
 }
 
 // Turns of the goroutine.
@@ -145,6 +182,7 @@ const (
 func newHost(ctx context.Context, c *core, o *Options) *host {
 	h := &host{actor: c, vigil: vigil{patience: o.Patience}, base: context.WithoutCancel(ctx)}
 	h.work = h.run
+	h.alarm.host = new(atomic.Pointer[host])
 	h.context.core = c
 	h.refresh()
 	slots := min(o.slots(), hostSlots)
@@ -184,6 +222,8 @@ type slots[In, Out any] struct {
 	refs references
 }
 
+// The pointers are to values of the slots' own types; see escape.go. Assignments, other
+// than copies of bytes, tell the garbage collector.
 func (s *slots[In, Out]) put(slot int, msg unsafe.Pointer)     { s.in[slot] = *(*In)(msg) }
 func (s *slots[In, Out]) message(slot int, msg unsafe.Pointer) { *(*In)(msg) = s.in[slot] }
 func (s *slots[In, Out]) take(slot int, reply unsafe.Pointer)  { *(*Out)(reply) = s.out[slot] }
@@ -292,7 +332,7 @@ func (h *host) step() bool {
 			h.over()
 			return false
 		}
-		h.context.id = c.id(h.mailbox.source, h.ticket)
+		h.context.id = c.idOf(&h.context.envelope, h.mailbox.source, h.ticket)
 		h.slot = int(h.ticket & h.mailbox.mask)
 	}
 	began := max(c.rt.clock(), 1)
@@ -322,14 +362,12 @@ func (h *host) done(action kernel.Action, err error) {
 	h.kept = err == nil && action == kernel.Again
 	switch {
 	case err != nil:
-		why := err // known to those who get the answer
-		c.reason.Store(&why)
-		if h.answer(actor.HandlerFailed, took) {
+		if h.answer(actor.HandlerFailed, err, took) {
 			c.fail(err)
 		}
 	case h.kept:
 	default:
-		h.answer(uint32(action), took)
+		h.answer(uint32(action), nil, took)
 		if action == kernel.Stop || action == kernel.ReplyAndStop {
 			c.stopped()
 		}
@@ -338,12 +376,15 @@ func (h *host) done(action kernel.Action, err error) {
 }
 
 // answer writes what became of the message, unless it was given up when the actor
-// ended, and reports whether it did.
-func (h *host) answer(outcome uint32, took int64) bool {
+// ended, and reports whether it did. err is why the handler has failed, if it has.
+func (h *host) answer(outcome uint32, err error, took int64) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.given {
 		return false
+	}
+	if err != nil {
+		h.mailbox.failedOn(h.ticket, err)
 	}
 	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
 	for i := uintptr(actor.Outcome + 1); i < actor.OutHeader; i++ {
@@ -379,7 +420,28 @@ func (h *host) watch() {
 	if !h.armed.Load() && h.armed.CompareAndSwap(false, true) {
 		h.vigil.rest()
 		h.vigil.look(time.Now(), uint64(h.began.Load()))
-		time.AfterFunc(h.vigil.pause(), h.look)
+		h.alarm.set(h.vigil.pause(), h)
+	}
+}
+
+// alarm is the time of the watchdog's next look. Go's timers keep what they call for a
+// while, also once they were stopped, so that this is not the host itself.
+type alarm struct{ host *atomic.Pointer[host] }
+
+func (a *alarm) set(after time.Duration, h *host) {
+	a.host.Store(h)
+	host := a.host
+	time.AfterFunc(after, func() {
+		if h := host.Load(); h != nil {
+			h.look()
+		}
+	})
+}
+
+// unwatch ends the watchdog of a host that calls its handler no more.
+func (h *host) unwatch() {
+	if h.began.Load() == 0 {
+		h.alarm.host.Store(nil)
 	}
 }
 
@@ -396,7 +458,7 @@ func (h *host) look() {
 			h.watch()
 		}
 	case !h.vigil.look(time.Now(), uint64(began)):
-		time.AfterFunc(h.vigil.pause(), h.look)
+		h.alarm.set(h.vigil.pause(), h)
 	default:
 		h.armed.Store(false)
 		if !h.stuck {
@@ -473,5 +535,6 @@ func (h *host) quit() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.closed, h.given = true, h.calling
+	h.unwatch()
 	return err
 }

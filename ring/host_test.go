@@ -367,7 +367,12 @@ func TestMessagesOfHandlersThatDoNotReturnAreCountedOnce(t *testing.T) {
 						t.Errorf("dead letter %+v, want one that is %v", l, tt.reason)
 					}
 				}
-				if err := rt.Close(); tt.terminate == false && err != nil {
+				var left *ring.LeftError
+				err := rt.Close()
+				if errors.As(err, &left) && how == "sent" && left.Messages == 0 {
+					err = nil // the reply that nobody has received
+				}
+				if tt.terminate == false && err != nil {
 					t.Error(err)
 				}
 				if s := rt.Stats(); s.Accepted != 1 || s.Handled != tt.want.handled || s.Failed != tt.want.failed || s.Dropped != tt.want.dropped || s.DeadLetters != tt.want.letters {

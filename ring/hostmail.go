@@ -37,7 +37,7 @@ type bag struct {
 type bags struct {
 	mu   sync.Mutex // held while messages are collected
 	list []*bag
-	gone []*core // host actors that have ended; actors on the device may have Refs of them
+	gone []*refusals // of host actors that have ended; actors on the device may have Refs of them
 	some atomic.Bool
 	poll sync.Once
 }
@@ -53,7 +53,7 @@ func (h *host) makeBag() (*bag, error) {
 		return nil, invalid("messages of actor %s have %d bytes; those from actors on the device have %d at most", c.name, c.inSize, actor.MaxMessage)
 	}
 	if s := c.current(); s == Terminated {
-		return nil, c.denied("ref")
+		return nil, c.denied("ref", false)
 	}
 	p := c.rt.post
 	b := &bag{host: h, slots: maxBoxSlots, msg: c.queue.types.blank()}
@@ -105,6 +105,7 @@ func (h *host) box() uint32 {
 		return 0
 	}
 	h.bag.Store(b)
+	h.actor.rt.post.owners.Store(b.box, h.actor)
 	return b.box
 }
 
@@ -128,7 +129,7 @@ func (rt *Runtime) collectBags() (n int) {
 // collect moves messages to the queue. words is the host's region.
 func (b *bag) collect(words []uint64) (n int) {
 	c := b.host.actor
-	b.mail.in = unsafe.Pointer(&words[b.ring])
+	b.mail.in = unsafe.Pointer(&words[b.ring]) // valid as long as words is; slots*step words follow
 	for ; n < int(b.slots) && b.mail.arrived(uint64(b.head)); n++ {
 		e := b.mail.envelope(uint64(b.head))
 		b.mail.message(uint64(b.head), b.msg)
@@ -160,10 +161,11 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 			return ok
 		}
 	}
+	state, _ := errors.AsType[*StateError](err)
 	switch {
 	case errors.Is(err, ErrDropped): // a letter already
 		return true
-	case c.current() == Failed:
+	case state != nil && state.State == Failed: // then, and perhaps not any more
 		return false
 	}
 	c.queue.mu.Lock()
@@ -176,7 +178,7 @@ func (c *core) acceptFromDevice(e *envelope, msg unsafe.Pointer) bool {
 // held.
 func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q := &c.queue
-	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, q.types.value(msg))
+	c.letter(*e, c.id(idQueue, q.removed), ReasonRefused, nil, 0, q.types.value(msg))
 	c.meter.dropped.Add(1)
 	q.removed++
 }
@@ -243,7 +245,7 @@ func (b *bag) waiting(rt *Runtime) (n int) {
 		return 0 // the actor has ended
 	}
 	rt.post.withHost(func(words []uint64) {
-		b.mail.in = unsafe.Pointer(&words[b.ring])
+		b.mail.in = unsafe.Pointer(&words[b.ring]) // as in collect
 		for n < int(b.slots) && b.mail.arrived(uint64(b.head)+uint64(n)) {
 			n++
 		}
@@ -277,20 +279,42 @@ func (h *host) dropBag() (err error) {
 			break
 		}
 	}
-	rt.bags.gone = append(rt.bags.gone, h.actor)
 	rt.bags.mu.Unlock()
 	rt.post.releaseHost(b.at, b.words)
+	rt.post.owners.Delete(b.box)
 	return nil
 }
 
-// recountBags counts what host actors have refused since they ended.
+// refusals is what is known of a host actor that has ended: senders may still have Refs of
+// it, and count in its mailbox what it refuses.
+type refusals struct {
+	box     uint32
+	counted atomic.Uint64 // in the sums of the runtime
+}
+
+// recountBags counts what host actors that have ended have refused.
 func (rt *Runtime) recountBags() {
 	rt.bags.mu.Lock()
 	gone := rt.bags.gone[:len(rt.bags.gone):len(rt.bags.gone)]
 	rt.bags.mu.Unlock()
-	for _, c := range gone {
-		c.recount()
+	for _, r := range gone {
+		var refused [1]uint64
+		if err := rt.post.read(r.box*actor.BoxWords+actor.BoxRefused, refused[:]); err != nil {
+			return // the memory has been given back
+		}
+		rt.departed.add(Info{Refused: refused[0] - r.counted.Swap(refused[0])})
 	}
+}
+
+// depart has what the actor refuses from now on counted without it.
+func (h *host) depart() {
+	b, all := h.bag.Load(), &h.actor.rt.bags
+	if b == nil {
+		return
+	}
+	all.mu.Lock()
+	defer all.mu.Unlock()
+	all.gone = append(all.gone, &refusals{box: b.box})
 }
 
 // plain reports, as an error, what of a type is no plain data.

@@ -33,20 +33,26 @@ func newLife[In, Out any](o *Options) life {
 }
 
 // Activate lets an actor handle messages that was spawned inactive or deactivated.
-func (a *Actor[In, Out]) Activate() error { return a.core.activate("activate") }
+func (a *Actor[In, Out]) Activate() error {
+	c, err := a.made("activate")
+	if err != nil {
+		return err
+	}
+	return c.activate("activate")
+}
 
 func (c *core) activate(op string) error {
 	c.rt.spawning.Lock()
 	defer c.rt.spawning.Unlock()
 	s := c.current()
 	if s != Launched && s != Deactivated {
-		return c.denied(op)
+		return c.denied(op, false)
 	}
 	if err := c.server.room(); err != nil {
 		return err
 	}
 	if !c.move(s, Active) {
-		return c.denied(op)
+		return c.denied(op, false)
 	}
 	c.refill()
 	err := restart(c.server)
@@ -57,9 +63,12 @@ func (c *core) activate(op string) error {
 // Deactivate stops an actor at a message boundary. It keeps the messages that it
 // has, takes more as long as there is room, and handles them once it is activated.
 func (a *Actor[In, Out]) Deactivate() error {
-	c := a.core
+	c, err := a.made("deactivate")
+	if err != nil {
+		return err
+	}
 	if !c.move(Active, Deactivated) {
-		return c.denied("deactivate")
+		return c.denied("deactivate", false)
 	}
 	return restart(c.server)
 }
@@ -67,32 +76,52 @@ func (a *Actor[In, Out]) Deactivate() error {
 // Restart lets an actor go on that has failed, with the message after the one that
 // it failed on. Its state is what the handler left, or, if fresh is set, the one
 // that it was spawned with; that of an actor in Go is its handler's own.
-func (a *Actor[In, Out]) Restart(fresh bool) error { return a.core.restart(fresh) }
+func (a *Actor[In, Out]) Restart(fresh bool) error {
+	c, err := a.made("restart")
+	if err != nil {
+		return err
+	}
+	return c.restart(fresh)
+}
 
 func (c *core) restart(fresh bool) error {
 	if c.current() != Failed {
-		return c.denied("restart")
+		return c.denied("restart", false)
 	}
 	if err := c.server.hold(); err != nil {
 		return err
 	}
-	c.sweep() // what it failed on, while it is known when
-	c.faltered.Store(0)
 	var err error
 	if fresh {
 		err = c.server.renew(c.initial)
 	}
 	if err == nil {
-		if c.move(Failed, Active) {
+		if c.goOn() {
 			c.refill()
 			c.meter.restarts.Add(1)
 		} else {
-			err = c.denied("restart")
+			err = c.denied("restart", false)
 		}
 	}
 	err = errors.Join(err, c.server.resume())
 	c.server.kick()
 	return err
+}
+
+// goOn makes an actor active that has failed, and is held. It reports false if somebody
+// ends it.
+func (c *core) goOn() bool {
+	c.queue.mu.Lock()
+	defer c.queue.mu.Unlock()
+	for _, m := range c.mailboxes {
+		m.passOver()
+	}
+	why := c.reason.Swap(nil) // what it does from now on has nothing to do with that
+	if c.move(Failed, Active) {
+		return true
+	}
+	c.reason.CompareAndSwap(nil, why)
+	return false
 }
 
 // Farewell is what became of the messages that an actor had when it was
@@ -112,10 +141,14 @@ type Farewell struct {
 // to another. Replies that it has made can still be received. Terminating an actor
 // again waits for the end of the first call and returns the same.
 func (a *Actor[In, Out]) Terminate(ctx context.Context) (Farewell, error) {
-	if ctx == nil {
-		return Farewell{}, a.core.about("terminate", errNilContext)
+	c, err := a.made("terminate")
+	if err != nil {
+		return Farewell{}, err
 	}
-	return a.core.terminate(ctx)
+	if ctx == nil {
+		return Farewell{}, c.about("terminate", errNilContext)
+	}
+	return c.terminate(ctx)
 }
 
 func (c *core) terminate(ctx context.Context) (Farewell, error) {
@@ -174,6 +207,7 @@ func (c *core) finish(before, mail int) {
 		if err := h.dropBag(); err != nil {
 			c.err = errors.Join(c.err, err)
 		}
+		h.unwatch()
 	}
 	left := c.discard()
 	kept := min(left, c.rt.letterRoom())
@@ -199,7 +233,7 @@ func (c *core) leave() error {
 // end terminates an actor that has failed.
 func (c *core) end() error {
 	if c.current() != Failed {
-		return c.denied("end")
+		return c.denied("end", false)
 	}
 	_, err := c.terminate(context.Background())
 	return err
@@ -215,7 +249,6 @@ func (c *core) stall(err error) { c.falter(err, 0) }
 
 // falter is fail on so many messages.
 func (c *core) falter(err error, messages uint64) {
-	c.faltered.Store(c.rt.clock())
 	c.reason.Store(&err)
 	c.rt.traces.mark(c.name, "failure", 0, err.Error())
 	for {
@@ -272,6 +305,9 @@ func (c *core) failure() error {
 }
 
 // denied is the error of an operation that the state does not allow.
-func (c *core) denied(op string) error {
-	return &StateError{Actor: c.name, State: c.current(), Op: op, Err: c.cause()}
+func (c *core) denied(op string, uncertain bool) error { return c.deniedIn(c.current(), op, uncertain) }
+
+// deniedIn is denied for a state that the actor was in.
+func (c *core) deniedIn(s State, op string, uncertain bool) error {
+	return &StateError{Actor: c.name, State: s, Op: op, Err: c.cause(), Uncertain: uncertain}
 }

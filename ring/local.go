@@ -16,25 +16,28 @@ import (
 
 // local is an actor's block on a device whose kernels run in their caller: the
 // loop is not resident, but handles what is in the mailboxes and ends. Whoever
-// waits for a reply and cannot be cancelled runs it; for all others the crew does.
+// waits for a reply and cannot be cancelled runs it; for all others the worker pool does.
 type local struct {
+	_      [cacheLine]byte // blocks run on different processors
 	cohort *cohort
 	actor  *core
 	block  int
 
-	turn    sync.Mutex // held while the block runs
-	call    *gpu.Call
+	turn    sync.Mutex   // held while the block runs
+	halting atomic.Int32 // callers that wait for the turn to hold the block; nobody else takes it meanwhile
+
+	// Guarded by turn. The watchdog reads call.
+	call    atomic.Pointer[gpu.Call]
 	grown   uint64       // of the post memory when call was made
 	shape   *actor.Shape // argument of call
 	cursors []uint32
 	holds   int // that keep it from running
 	closed  bool
 
-	kicked atomic.Bool // the crew is about to look after it, or does
-	missed atomic.Bool // the crew wanted to run the block while another did
-	crewed atomic.Bool // the crew runs the block
-	listed bool        // it waits for the crew, whose mutex guards this and next
-	next   *local
+	kicked   atomic.Bool // it is in a queue of the pool, or a worker runs it
+	missed   atomic.Bool // a worker wanted to run the block while another goroutine had the turn
+	byWorker atomic.Bool // a worker runs the block
+	next     *local      // in a queue of the pool
 
 	door    sync.Mutex
 	waiters []*waiter // guarded by door
@@ -43,6 +46,7 @@ type local struct {
 	epoch atomic.Uint32 // of the run
 	stuck atomic.Bool   // a message has taken longer than the runtime's patience
 	vigil vigil         // the watchdog's
+	_     [cacheLine]byte
 }
 
 // waiter is who waits until a ticket is handled.
@@ -69,8 +73,8 @@ func (l *local) handled(ctx context.Context, m *mailbox, ticket uint64) (bool, e
 		return true, nil
 	}
 	// A caller that can be cancelled must be able to go while the handler goes on.
-	if ctx.Done() == nil && l.turn.TryLock() {
-		err := l.run()
+	if ctx.Done() == nil && l.take() {
+		err := l.run(nil)
 		l.turn.Unlock()
 		l.after(err)
 		if err != nil || m.handled(ticket) {
@@ -150,25 +154,33 @@ func (l *local) after(err error) {
 	}
 }
 
-func (l *local) kick() {
+// take takes the turn to run the block, unless another goroutine has it or waits to
+// hold the block.
+func (l *local) take() bool { return l.halting.Load() == 0 && l.turn.TryLock() }
+
+func (l *local) kick() { l.kickBy(nil) }
+
+// kickBy is kick by a worker, nil for other goroutines.
+func (l *local) kickBy(w *worker) {
 	if !l.kicked.Load() && !l.kicked.Swap(true) {
-		l.cohort.rt.crew.add(l)
+		l.cohort.rt.workers.add(l, w)
 	}
 }
 
-// serve runs the block, if nobody else does, for one of the crew.
-func (l *local) serve() {
-	if !l.turn.TryLock() {
+// serve runs the block, if nobody else does, for a worker.
+func (l *local) serve(w *worker) {
+	if !l.take() {
 		l.kicked.Store(false)
 		l.missed.Store(true)
-		// Either whoever has the turn sees this after it, or it is free by now.
-		if !l.turn.TryLock() {
+		// Either whoever has the turn, or waits for it, sees this after it, or it is free
+		// by now.
+		if !l.take() {
 			return
 		}
 	}
-	l.crewed.Store(true)
-	err := l.run()
-	l.crewed.Store(false)
+	l.byWorker.Store(true)
+	err := l.run(w)
+	l.byWorker.Store(false)
 	l.kicked.Store(false)
 	l.actor.refill()
 	more := err == nil && l.ready() // these may have come before that, and have kicked nobody
@@ -177,8 +189,8 @@ func (l *local) serve() {
 		l.cohort.rt.note(err)
 	}
 	l.after(err)
-	if more {
-		l.kick()
+	if more && !l.kicked.Swap(true) {
+		w.again(l)
 	}
 }
 
@@ -199,14 +211,15 @@ func (l *local) pending() uint32 {
 	return n + l.cohort.rt.post.waiting(l.actor.box)
 }
 
-// run handles messages, if it can. The turn is held.
-func (l *local) run() error {
+// run handles messages, if it can. The turn is held. w is the worker that runs the
+// block, nil for other goroutines.
+func (l *local) run(w *worker) error {
 	if !l.ready() {
 		return nil
 	}
-	if grown := l.cohort.rt.post.grown.Load(); l.call == nil || l.grown != grown {
-		l.call.Close()
-		l.call, l.grown = nil, grown
+	if grown := l.cohort.rt.post.grown.Load(); l.call.Load() == nil || l.grown != grown {
+		l.call.Swap(nil).Close()
+		l.grown = grown
 		if err := l.prepare(); err != nil {
 			return err
 		}
@@ -221,22 +234,55 @@ func (l *local) run() error {
 	}
 	s.Clock = c.rt.clock()
 	l.begin(s.Clock)
-	err := l.call.Run()
-	c.rt.answerBells()
-	c.rt.collectBags()
+	err := l.call.Load().Run()
+	l.wakeReceivers(w)
 	if !began.IsZero() {
 		c.rt.traces.span(l.actor.name, "batch", began, int(s.Messages))
 	}
 	if l.stuck.Load() {
 		l.stuck.Store(false)
-		if l.crewed.Load() {
-			c.rt.crew.find()
+		if l.byWorker.Load() {
+			c.rt.workers.find()
 		}
 	}
 	if err == nil && uint32(atomic.LoadUint64(c.left(l.block))) == actor.Bounded {
 		return nil
 	}
 	return l.end(err)
+}
+
+// wakeReceivers has the actors served that the block has sent messages to, and whose own
+// blocks did not run. w is the worker that has run the block.
+func (l *local) wakeReceivers(w *worker) {
+	rt := l.cohort.rt
+	if rt.dev.Backend() == gpu.Sim { // its loop is that of GPUs, which rings bells
+		rt.answerBells()
+		rt.collectBags()
+		return
+	}
+	words := l.cohort.control.Data()[l.block*actor.ControlWords:][:actor.ControlWords]
+	n := words[actor.Rung]
+	if n == 0 {
+		return
+	}
+	words[actor.Rung] = 0
+	for i := range min(n, actor.MostRung) {
+		box := uint32(words[actor.Rung+1+i/2] >> (32 * (i & 1)))
+		known, ok := rt.post.owners.Load(box)
+		if !ok {
+			continue
+		}
+		switch to := known.(*core).server.(type) {
+		case *local:
+			to.kickBy(w)
+		case *host:
+			to.actor.rt.collectBags()
+		}
+	}
+	if n > actor.MostRung {
+		rt.answerBells()
+		rt.collectBags()
+	}
 }
 
 // most is how many messages the block handles at a time.
@@ -257,11 +303,16 @@ func (l *local) prepare() error {
 	shape := c.shape
 	shape.Leaves, shape.Wakes, shape.Alone = 1, 1, 1
 	c.arguments(launch, shape, l.block, l.block+1)
-	if l.call, err = launch.Keep(); err != nil {
+	call, err := launch.Keep()
+	if err != nil {
 		return err
 	}
-	l.shape, err = gpu.CallArg[actor.Shape](l.call, 0)
-	return err
+	if l.shape, err = gpu.CallArg[actor.Shape](call, 0); err != nil {
+		call.Close()
+		return err
+	}
+	l.call.Store(call)
+	return nil
 }
 
 // end looks at how the loop has left. The turn is held.
@@ -286,9 +337,16 @@ func (l *local) end(err error) error {
 		return nil
 	case !silent && uint32(left) != actor.Failed:
 		return nil
+	case !silent:
+		l.actor.failedBefore(l.cursors, why)
+	}
+	// The loop has not said that it sleeps. Actors that send to it after a restart are to
+	// ring.
+	if err := l.cohort.rt.post.write(l.actor.box.box*actor.BoxWords+actor.BoxAsleep, 1); err != nil {
+		return err
 	}
 	switch {
-	case silent && !l.settle():
+	case silent && !l.settle(why):
 		return nil
 	case cancelled:
 		l.actor.meter.failed.Add(1)
@@ -304,46 +362,89 @@ func (l *local) end(err error) error {
 // settle leaves in place of a loop that has ended without a word, and answers the
 // message that it was at. It reports whether there was one: that of a handler which
 // did not return is given up when the actor ends.
-func (l *local) settle() (found bool) {
+func (l *local) settle(why error) (found bool) {
 	atomic.StoreUint64(l.cohort.left(l.block), uint64(l.shape.Epoch)<<32|actor.Failed)
 	source := l.cursors[actor.AtSource]
 	if source == actor.Post {
 		p := l.actor.meter.posted.Load()
 		return p == nil || !p.last
 	}
-	l.cursors[source], found = l.actor.mailboxes[source].settleNext()
+	l.cursors[source], found = l.actor.mailboxes[source].settleNext(why)
 	return found
 }
 
 func (l *local) hold() error {
-	if err := l.halt(l.cohort.rt.patient()); err != nil {
-		return err
+	if len(halt([]*local{l})) > 0 {
+		return l.overdue()
 	}
-	l.turn.Unlock()
-	return nil
-}
-
-// halt waits for the end of the message that the handler is at, as long as there is
-// patience, and takes the turn and a hold.
-func (l *local) halt(v *vigil) error {
-	c := l.cohort
-	for i := 0; !l.turn.TryLock(); i++ {
-		atomic.OrUint64(c.command(l.block), leave)
-		if l.stuck.Load() || v.look(time.Now(), 0) {
-			return l.overdue()
-		}
-		if i >= yielding {
-			time.Sleep(50 * time.Microsecond)
-		}
-		runtime.Gosched()
-	}
-	atomic.AndUint64(c.command(l.block), ^uint64(leave))
+	defer l.turn.Unlock()
 	if l.closed {
-		l.turn.Unlock()
 		return fmt.Errorf("ring: actor %s: %w", l.actor.name, ErrClosed)
 	}
 	l.holds++
 	return nil
+}
+
+// Pauses between looks whether a block has ended.
+const (
+	haltYields = 200 // before the first pause
+	haltPause  = 50 * time.Microsecond
+)
+
+// halt takes the turns of blocks, each at the end of the message that its handler is at.
+// All are asked to leave before it waits for any. It returns those whose handlers
+// do not return within the runtime's patience: their turns it does not have. A block
+// that waits for the device, as those of the simulator do, has not begun.
+func halt(list []*local) (stuck []*local) {
+	for _, l := range list {
+		l.halting.Add(1)
+	}
+	vigils := make([]vigil, len(list))
+	left := len(list)
+	done := make([]bool, len(list))
+	for i := 0; left > 0; i++ {
+		looks := i > haltYields
+		for k, l := range list {
+			if done[k] {
+				continue
+			}
+			if l.turn.TryLock() {
+				l.release()
+				done[k] = true
+				left--
+				continue
+			}
+			atomic.OrUint64(l.cohort.command(l.block), leave)
+			if !looks {
+				continue
+			}
+			v, call := &vigils[k], l.call.Load()
+			v.patience = l.cohort.rt.config.Patience
+			switch {
+			case l.stuck.Load(), call != nil && call.Running() && v.look(time.Now(), l.far()):
+				l.release()
+				stuck = append(stuck, l)
+				done[k] = true
+				left--
+			case call == nil || !call.Running():
+				v.rest()
+			}
+		}
+		if looks && left > 0 {
+			time.Sleep(haltPause)
+		} else if left > 0 {
+			runtime.Gosched()
+		}
+	}
+	return stuck
+}
+
+// release ends a wait for the turn, with or without having got it. Others who wait ask
+// the block to leave again. Workers that could not run the block meanwhile need not be
+// told: whoever has the turn looks for messages after it.
+func (l *local) release() {
+	atomic.AndUint64(l.cohort.command(l.block), ^uint64(leave))
+	l.halting.Add(-1)
 }
 
 func (l *local) resume() error {
@@ -384,8 +485,13 @@ func (c *cohort) newLocal(i int, a *core) *local {
 func (l *local) retire() {
 	l.turn.Lock()
 	defer l.turn.Unlock()
+	l.shut()
+}
+
+// shut ends the block. The turn is held.
+func (l *local) shut() {
 	l.closed = true
-	l.call.Close()
+	l.call.Swap(nil).Close()
 }
 
 // newCursors makes the cursors of all blocks. Those of local actors are in memory
@@ -413,18 +519,30 @@ func (c *cohort) blocks() []*local {
 // holdLocals holds all local actors, and those that are made until they are
 // resumed, or none.
 func (c *cohort) holdLocals() error {
-	v := c.rt.patient()
 	c.mu.Lock()
 	c.holds.Add(1)
 	list := c.locals
 	c.mu.Unlock()
-	for i, l := range list {
-		if err := l.halt(v); err != nil {
-			return errors.Join(err, c.resumeLocals(func(n int) bool { return n < i || n >= len(list) }))
+	stuck := halt(list)
+	for _, l := range list {
+		if !slices.Contains(stuck, l) {
+			l.holds++
+			l.turn.Unlock()
 		}
-		l.turn.Unlock()
+	}
+	if len(stuck) > 0 {
+		return errors.Join(stuckOf(stuck), c.resumeLocals(func(n int) bool { return n >= len(list) || !slices.Contains(stuck, list[n]) }))
 	}
 	return nil
+}
+
+// stuckOf is the error of handlers that do not return, of at least one block.
+func stuckOf(list []*local) error {
+	e := &StuckError{After: list[0].cohort.rt.config.Patience}
+	for _, l := range list {
+		e.Actors = append(e.Actors, l.actor.name)
+	}
+	return e
 }
 
 // resumeLocals ends a hold of the blocks whose number is among them.
@@ -444,29 +562,24 @@ func (c *cohort) resumeLocals(among func(int) bool) error {
 
 // closeLocals ends all local actors for good.
 func (c *cohort) closeLocals() error {
-	v := c.rt.patient()
-	stuck := &StuckError{After: c.rt.config.Patience}
-	for _, l := range c.blocks() {
-		switch err := l.halt(v); {
-		case errors.Is(err, ErrClosed):
-		case err != nil:
-			stuck.Actors = append(stuck.Actors, l.actor.name)
-			if !l.stuck.Swap(true) {
-				l.actor.stall(err)
-				if l.epoch.Load() != 0 {
-					l.call.Cancel(err) // the watchdog has ended
-				}
-			}
-		default:
-			l.closed = true
-			l.call.Close()
+	list := c.blocks()
+	stuck := halt(list)
+	for _, l := range list {
+		if !slices.Contains(stuck, l) {
+			l.shut()
 			l.turn.Unlock()
 			l.actor.setState(Terminated)
+		} else if !l.stuck.Swap(true) {
+			err := l.overdue()
+			l.actor.stall(err)
+			if call := l.call.Load(); call != nil {
+				call.Cancel(err) // the watchdog has ended
+			}
 		}
 		l.wake(nil)
 	}
-	if len(stuck.Actors) > 0 {
-		return stuck
+	if len(stuck) > 0 {
+		return stuckOf(stuck)
 	}
 	return nil
 }
@@ -474,28 +587,23 @@ func (c *cohort) closeLocals() error {
 // lingerLocals ends the local actors whose handlers did not return for closeLocals and
 // have returned since. It is an error if some have not.
 func (c *cohort) lingerLocals() error {
-	stuck := &StuckError{After: c.rt.config.Patience}
+	var stuck []*local
 	for _, l := range c.blocks() {
 		if !l.turn.TryLock() {
-			stuck.Actors = append(stuck.Actors, l.actor.name)
+			stuck = append(stuck, l)
 			continue
 		}
-		if !l.closed {
-			l.closed = true
-			l.call.Close()
-		}
+		l.shut()
 		l.turn.Unlock()
 	}
-	if len(stuck.Actors) > 0 {
-		return stuck
+	if len(stuck) > 0 {
+		return stuckOf(stuck)
 	}
 	return nil
 }
 
 // overdue is the error of a handler that does not return.
-func (l *local) overdue() error {
-	return &StuckError{Actors: []string{l.actor.name}, After: l.cohort.rt.config.Patience}
-}
+func (l *local) overdue() error { return stuckOf([]*local{l}) }
 
 // watchLocal looks for handlers that do not return.
 func (rt *Runtime) watchLocal() {
@@ -518,17 +626,18 @@ func (rt *Runtime) watchLocal() {
 
 // look finds out whether the block has been at one message for too long.
 func (l *local) look(now time.Time) {
-	running := l.epoch.Load() != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0 && l.call.Running()
+	call := l.call.Load()
+	running := call != nil && l.epoch.Load() != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0 && call.Running()
 	switch {
 	case !running:
 		l.vigil.rest()
 	case l.vigil.look(now, l.far()) && !l.stuck.Swap(true):
-		if l.crewed.Load() {
-			l.cohort.rt.crew.lose()
+		if l.byWorker.Load() {
+			l.cohort.rt.workers.lose()
 		}
 		err := l.overdue()
 		l.actor.stall(err)
-		l.call.Cancel(err)
+		call.Cancel(err)
 		l.wake(nil)
 	}
 }

@@ -23,6 +23,7 @@ func (c *core) letterbox() (*letterbox, error) {
 func (b *letterbox) open() error {
 	c := b.owner
 	ring := make([]uint64, c.box.words-actor.BoxWords)
+	// A copy that b.slots keeps, with BoxSlots slots of BoxStep words.
 	b.slots = mailbox{in: unsafe.Pointer(&ring[0]), inStep: 8 * uintptr(b.words[actor.BoxStep]), inSize: c.inSize, mask: uint64(c.box.slots - 1)}
 	return c.rt.post.read(uint32(b.words[actor.BoxRing]), ring)
 }
@@ -42,14 +43,14 @@ func (b *letterbox) fail(ticket uint64, why error) {
 	if b.slots.arrived(ticket) {
 		e, body = b.slots.envelope(ticket), b.body(ticket)
 	}
-	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, body)
+	c.letter(e, c.id(actor.Post, ticket), ReasonFailed, &HandlerError{Actor: c.name, Ticket: ticket - c.box.first, Err: why}, 0, body)
 }
 
 // end makes a dead letter of a message that the actor ended before. A sender that was
 // ended in the middle of one leaves none.
 func (b *letterbox) end(ticket uint64) {
 	if c := b.owner; b.slots.arrived(ticket) {
-		c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.failure(), b.body(ticket))
+		c.letter(b.slots.envelope(ticket), c.id(actor.Post, ticket), ReasonTerminated, c.endedFor(), 0, b.body(ticket))
 	}
 }
 

@@ -11,12 +11,13 @@ import (
 
 // What a slot of a mailbox is in use for: the lower bits of its state.
 const (
-	vacant  = iota // by nobody: the next ticket for it may be taken
-	asked          // the reply goes to the caller of Ask that has the ticket
-	sent           // the reply goes to Receive
-	lost           // as sent, but the handler failed, which is counted
-	unheard        // nobody waits for the reply
-	closing        // whoever set this looks at what became of the message, and frees the slot
+	vacant    = iota // by nobody: the next ticket for it may be taken
+	asked            // the reply goes to the caller of Ask that has the ticket
+	sent             // the reply goes to Receive
+	lost             // as sent, but the handler failed, which is counted
+	unheard          // nobody waits for the reply
+	withdrawn        // its caller of Ask was told that it is not handled
+	closing          // whoever set this looks at what became of the message, and frees the slot
 
 	useBits = 3
 	useMask = 1<<useBits - 1
@@ -29,6 +30,10 @@ const closed = 1 << 63
 // handled it, beside those of package actor. The host writes it.
 const discarded = 0x1ff
 
+// gaveUp is what became of a message whose caller of Ask was told that the actor does not
+// handle it, as lost sees it.
+const gaveUp = 0x1fe
+
 // mailbox is the host's half of a mailbox; package actor describes the rings. It
 // is safe for concurrent use. Tickets count in 64 bits, of which the rings know 32.
 //
@@ -37,7 +42,7 @@ const discarded = 0x1ff
 // been put, to (n+slots, vacant): at any time one ticket owns it.
 type mailbox struct {
 	owner           *core
-	in, out         unsafe.Pointer // the rings
+	in, out         unsafe.Pointer // the rings: Go's memory, which they keep, or a device's, which outlives them unless the core is detached
 	inStep, outStep uintptr        // bytes from slot to slot
 	inSize, outSize uintptr        // bytes of a message and of a reply
 	mask            uint64
@@ -48,7 +53,8 @@ type mailbox struct {
 	source          int      // which mailbox of the owner
 	first           uint64   // ticket
 
-	state []atomic.Uint64 // by slot
+	state []atomic.Uint64                 // by slot
+	ids   atomic.Pointer[[]atomic.Uint64] // by slot: the IDs that senders have asked for; nil if none has
 
 	_        [64]byte
 	tail     atomic.Uint64 // the next ticket, and closed
@@ -122,7 +128,7 @@ func (m *mailbox) vacate(ticket uint64) bool {
 		return true
 	case v>>useBits > ticket: // others have taken the ticket
 		return false
-	case v&useMask == unheard:
+	case v&useMask == unheard, v&useMask == withdrawn:
 		return m.retire(v, false)
 	case v&useMask == sent, v&useMask == lost:
 		return m.retire(v, true)
@@ -130,15 +136,23 @@ func (m *mailbox) vacate(ticket uint64) bool {
 	return false
 }
 
-// retire frees the slot whose state was v if its message is handled and, for replies
-// that Receive waits for, if there is no reply.
+// retire frees the slot whose state was v if its message is handled and, if Receive
+// waits for what becomes of it, if that is neither a reply nor a failure.
 func (m *mailbox) retire(v uint64, heard bool) bool {
 	ticket := v >> useBits
 	outcome, done := m.outcome(ticket)
-	if !done || heard && replies(outcome) || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
+	failed := outcome == actor.HandlerFailed
+	switch {
+	case !done, heard && (replies(outcome) || failed), failed && !m.explained(ticket):
+		return false
+	case !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing):
 		return false
 	}
-	if v&useMask != lost {
+	switch v & useMask {
+	case lost:
+	case withdrawn:
+		m.owner.lost(m, ticket, gaveUp)
+	default:
 		m.count(ticket, outcome)
 	}
 	m.free(ticket)
@@ -146,11 +160,16 @@ func (m *mailbox) retire(v uint64, heard bool) bool {
 }
 
 // pass frees the slot of a message that Receive has looked at and that has no reply.
-func (m *mailbox) pass(ticket uint64) {
+func (m *mailbox) pass(ticket uint64, outcome uint32) {
 	for v := m.slot(ticket).Load(); v>>useBits == ticket; v = m.slot(ticket).Load() {
-		if v&useMask != closing && m.retire(v, true) { // else sweep is at it
-			return
+		if v&useMask == closing || !m.slot(ticket).CompareAndSwap(v, ticket<<useBits|closing) {
+			continue // sweep is at it
 		}
+		if v&useMask != lost {
+			m.count(ticket, outcome)
+		}
+		m.free(ticket)
+		return
 	}
 }
 
@@ -186,11 +205,19 @@ func (m *mailbox) free(ticket uint64) {
 	case m.owner.refs != nil:
 		m.owner.refs.releaseSlot(unsafe.Add(m.inbox(ticket), 8*actor.InHeader))
 	}
+	if ids := m.ids.Load(); ids != nil {
+		(*ids)[ticket&m.mask].Store(0)
+	}
+	m.forget(ticket)
 	m.slot(ticket).Store((ticket + m.mask + 1) << useBits)
+	m.owner.pullNext()
 }
 
 // abandon leaves the reply to whoever needs the slot next.
-func (m *mailbox) abandon(ticket uint64) { m.mark(ticket, unheard) }
+func (m *mailbox) abandon(ticket uint64) {
+	m.mark(ticket, unheard)
+	m.owner.pullNext()
+}
 
 // oldest is the least ticket whose slot may be in use.
 func (m *mailbox) oldest() uint64 {
@@ -211,11 +238,11 @@ func (m *mailbox) sweep() {
 			continue
 		}
 		switch use := v & useMask; {
-		case use == unheard:
+		case use == unheard, use == withdrawn:
 			m.retire(v, false)
 		case use == sent && outcome != actor.HandlerFailed:
 			m.retire(v, true)
-		case use == sent && m.owner.failure() != nil && m.slot(t).CompareAndSwap(v, t<<useBits|closing):
+		case use == sent && m.explained(t) && m.slot(t).CompareAndSwap(v, t<<useBits|closing):
 			m.count(t, outcome)
 			m.mark(t, lost)
 		}
@@ -232,7 +259,7 @@ type stash struct {
 type stashed struct {
 	heading
 	result
-	ticket uint64
+	err error // of a message that the handler has failed on
 }
 
 // outstanding reports whether there are messages that Receive has not looked at.
@@ -261,7 +288,7 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 	low, high := uint64(uint32(e.correlation)), e.correlation>>32
 	switch {
 	case m.values != nil:
-		m.values.put(int(ticket&m.mask), noescape(msg))
+		m.values.put(int(ticket&m.mask), noescape(msg)) // copies it as an In
 		fallthrough
 	case m.shared:
 		m.putShared(at, msg, tag)
@@ -279,11 +306,25 @@ func (m *mailbox) put(ticket uint64, e *envelope, msg unsafe.Pointer) {
 		head[actor.CorrelationHigh] = tag | high
 		m.putWords(unsafe.Add(at, 8*actor.InHeader), msg, tag)
 	}
+	if e.id != 0 {
+		m.keepID(ticket, e.id)
+	}
 	if m.hint != nil {
 		atomic.AddUint64(m.hint, 1<<32)
 	}
 }
 
+// keepID notes the ID of a message as long as its slot is in use.
+func (m *mailbox) keepID(ticket, id uint64) {
+	if m.ids.Load() == nil {
+		ids := make([]atomic.Uint64, m.mask+1)
+		m.ids.CompareAndSwap(nil, &ids)
+	}
+	(*m.ids.Load())[ticket&m.mask].Store(id)
+}
+
+// putWords copies a message of inSize bytes, which are plain data, into a slot with as many
+// words as those fill.
 func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 	n := m.inSize / 4
 	words, data := unsafe.Slice((*uint64)(at), n), unsafe.Slice((*uint32)(msg), n)
@@ -301,6 +342,7 @@ func (m *mailbox) putWords(at, msg unsafe.Pointer, tag uint64) {
 	}
 }
 
+// putShared is putWords with atomic stores.
 func (m *mailbox) putShared(at, msg unsafe.Pointer, tag uint64) {
 	n := m.inSize / 4
 	for i := range n {
@@ -320,7 +362,8 @@ func rest(p unsafe.Pointer, size uintptr) uint32 {
 	return word
 }
 
-// load reads a word of a slot, store writes it.
+// load reads a word of a slot, store writes it. Slots begin at multiples of 8 bytes and
+// have the words that the caller's sizes say.
 func load(p unsafe.Pointer, word uintptr) uint64 {
 	return atomic.LoadUint64((*uint64)(unsafe.Add(p, 8*word)))
 }
@@ -428,7 +471,7 @@ func (m *mailbox) take(ticket uint64, reply unsafe.Pointer) (result, bool) {
 		return result{}, false
 	}
 	if m.values != nil && replies(r.outcome) {
-		m.values.take(int(ticket&m.mask), noescape(reply))
+		m.values.take(int(ticket&m.mask), noescape(reply)) // assigns an Out, and does not keep where
 	}
 	if !m.unmeasured(ticket) {
 		r.waited, r.timed = m.waited(ticket, uint32(waited))
@@ -448,7 +491,11 @@ func (m *mailbox) envelope(ticket uint64) envelope {
 	at := m.inbox(ticket)
 	urgency := uint32(load(at, actor.Urgency))
 	low, high := uint32(load(at, actor.CorrelationLow)), uint32(load(at, actor.CorrelationHigh))
-	return envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
+	e := envelope{priority: uint8(urgency), sender: urgency >> senderShift, correlation: uint64(high)<<32 | uint64(low)}
+	if ids := m.ids.Load(); ids != nil {
+		e.id = (*ids)[ticket&m.mask].Load()
+	}
+	return e
 }
 
 // message copies the message of a ticket whose slot is in use.
@@ -507,7 +554,7 @@ func (m *mailbox) settle(ticket uint64, outcome uint32) {
 // first that is not handled, and returns the cursor behind it, and whether there is
 // one. The loop's own cursor may be older than the ring: it is stored only when the
 // loop leaves the mailbox.
-func (m *mailbox) settleNext() (cursor uint32, found bool) {
+func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 	tail := m.next()
 	ticket := max(m.first, tail-min(tail, m.mask+1)) // those before have lost their slots to others
 	for ticket < tail && m.handled(ticket) {
@@ -516,6 +563,7 @@ func (m *mailbox) settleNext() (cursor uint32, found bool) {
 	if ticket == tail {
 		return uint32(tail), false
 	}
+	m.failedOn(ticket, why)
 	m.settle(ticket, actor.HandlerFailed)
 	return uint32(ticket + 1), true
 }

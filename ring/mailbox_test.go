@@ -241,7 +241,7 @@ func BenchmarkHostAsk(b *testing.B) {
 	ctx := context.Background()
 	b.ReportAllocs()
 	for b.Loop() {
-		p, err := a.post(ctx, line{})
+		p, err := asks(ctx, a, line{})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -2,6 +2,7 @@ package ring
 
 import (
 	"math"
+	"reflect"
 	"time"
 
 	"quern.dev/ring/actor"
@@ -23,11 +24,12 @@ type Message[T any] struct {
 }
 
 // MessageOption says something of a message: see [Priority], [TTL], [Deadline],
-// [Correlation] and [From]. Of options of a kind the last one counts.
+// [Correlation], [From] and [ID]. Of options of a kind the last one counts.
 type MessageOption struct {
 	kind  optionKind
 	value int64
 	from  Sender
+	id    *uint64
 }
 
 type optionKind uint8
@@ -39,6 +41,7 @@ const (
 	deadlineOption
 	correlationOption
 	fromOption
+	idOption
 )
 
 // Priority is how urgent a message is, from 0 to [MaxPriority]; [DefaultPriority]
@@ -76,10 +79,29 @@ type Sender interface {
 	sender() *core
 }
 
+// senderOf is the core of a sender, nil if nobody has made it.
+func senderOf(s Sender) *core {
+	if s == nil || reflect.ValueOf(s).Kind() == reflect.Pointer && reflect.ValueOf(s).IsNil() {
+		return nil
+	}
+	return s.sender()
+}
+
 // From is who a message is from; without it that is the program.
 func From(sender Sender) MessageOption { return MessageOption{kind: fromOption, from: sender} }
 
-func (a *Actor[In, Out]) sender() *core { return a.core }
+// ID sets *id to the number of the message, before it is sent: that of [Message.ID],
+// [HostContext.ID] and [DeadLetter.ID], unique in the runtime. A message that is not
+// accepted has taken its number with it. It is for one message: SendBatch refuses it, and
+// after Publish *id is the number of the last.
+func ID(id *uint64) MessageOption { return MessageOption{kind: idOption, id: id} }
+
+func (a *Actor[In, Out]) sender() *core {
+	if a == nil {
+		return nil
+	}
+	return a.core
+}
 
 // envelope is what an actor learns of a message beside its body.
 type envelope struct {
@@ -87,6 +109,7 @@ type envelope struct {
 	deadline    int64  // by the runtime's clock, 0 for none
 	sender      uint32 // number of the actor, 0 for the program
 	priority    uint8
+	id          uint64 // that its sender knows, 0 if it has asked for none
 }
 
 // address makes an envelope.
@@ -113,14 +136,20 @@ func (c *core) address(op string, opts []MessageOption) (envelope, error) {
 		case correlationOption:
 			e.correlation = uint64(o.value)
 		case fromOption:
-			if o.from == nil {
+			s := senderOf(o.from)
+			if s == nil {
 				return e, invalid("From without a sender")
 			}
-			s := o.from.sender()
 			if s.rt != c.rt {
 				return e, invalid("a message from actor %s of another runtime", s.name)
 			}
 			e.sender = s.number
+		case idOption:
+			if o.id == nil {
+				return e, invalid("ID without a place for the number")
+			}
+			e.id = c.id(idGiven, c.given.Add(1))
+			*o.id = e.id
 		default:
 			return e, invalid("a MessageOption that no function of the package has made")
 		}
@@ -162,7 +191,16 @@ const (
 	idSourceBits = 4
 	idTicketBits = 42
 	idQueue      = 1<<idSourceBits - 1 // the source of those that came to no ring
+	idGiven      = idQueue - 1         // the source of those whose senders have asked for the ID
 )
+
+// idOf is the ID of a message: the one that its sender knows, or where it is.
+func (c *core) idOf(e *envelope, source int, ticket uint64) uint64 {
+	if e.id != 0 {
+		return e.id
+	}
+	return c.id(source, ticket)
+}
 
 func (c *core) id(source int, ticket uint64) uint64 {
 	return uint64(c.number)<<(idSourceBits+idTicketBits) | ticket&(1<<idTicketBits-1)<<idSourceBits | uint64(source)

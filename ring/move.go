@@ -1,6 +1,8 @@
 package ring
 
 import (
+	"math"
+
 	"quern.dev/ring/actor"
 )
 
@@ -84,14 +86,28 @@ func (c *core) pull(m *mailbox) (e envelope, ticket uint64, ok bool) {
 }
 
 // makeRoom stashes replies that are in the way of messages, and reports whether
-// there were any. If somebody receives they go without that.
+// there were any. If somebody receives they go without that. The queue's lock is held.
 func (c *core) makeRoom(m *mailbox) (made bool) {
-	if !c.receiving.TryLock() {
+	if !c.receiving.tryLock() {
 		return false
 	}
-	defer c.receiving.Unlock()
+	defer c.receiving.unlock()
+	return c.stash(m, c.capacity)
+}
+
+// keepReplies stashes all replies, of an actor that has ended. The queue's lock is held,
+// and receiving.
+func (c *core) keepReplies() {
+	for _, m := range c.mailboxes {
+		c.stash(m, math.MaxInt)
+	}
+}
+
+// stash moves replies that Receive has not looked at out of a ring, until there are so
+// many, and reports whether there were any. The queue's lock is held, and receiving.
+func (c *core) stash(m *mailbox, most int) (made bool) {
 	t, tail := max(m.received, m.oldest()), m.next()
-	for ; t < tail && c.stashed < c.capacity; t++ {
+	for ; t < tail && c.stashed < most; t++ {
 		v := m.slot(t).Load()
 		waits, soon := forReceive(v, t)
 		if soon {
@@ -104,15 +120,21 @@ func (c *core) makeRoom(m *mailbox) (made bool) {
 			m.stash.bodies, c.scratch = c.newStash()
 		}
 		r, ok := m.take(t, c.scratch)
-		if !ok {
+		if !ok || r.outcome == actor.HandlerFailed && !m.explained(t) {
 			break
 		}
 		made = true
-		if !replies(r.outcome) && r.outcome != actor.HandlerFailed {
-			m.pass(t)
+		e := m.envelope(t)
+		one := stashed{heading: heading{e, c.idOf(&e, m.source, t)}, result: r}
+		switch {
+		case replies(r.outcome):
+		case r.outcome == actor.HandlerFailed:
+			one.err = c.handlerError(m, t)
+		default:
+			m.pass(t, r.outcome)
 			continue
 		}
-		m.stash.heads.push(stashed{heading{m.envelope(t), c.id(m.source, t)}, r, t})
+		m.stash.heads.push(one)
 		m.stash.bodies.put(c.scratch)
 		c.stashed++
 		if v&useMask == lost {
@@ -128,12 +150,24 @@ func (c *core) makeRoom(m *mailbox) (made bool) {
 // refill moves messages from the queue to the rings if there are any, and sees to
 // it that those for which there is no room follow.
 func (c *core) refill() {
+	if c.pulls {
+		c.pullNext()
+		return
+	}
 	if c.queue.length.Load() == 0 || !c.queue.mu.TryLock() {
 		return // or another does it
 	}
 	defer c.queue.mu.Unlock()
 	c.advance()
 	c.keepMoving()
+}
+
+// pullNext has a server that pulls look for messages in the queue, after a slot has
+// become free: it may have found none, and then it waits to be told.
+func (c *core) pullNext() {
+	if c.pulls && c.queue.length.Load() != 0 {
+		c.server.kick()
+	}
 }
 
 // keepMoving has a goroutine move what is in the queue. The queue's lock is held.

@@ -46,14 +46,15 @@ type hold struct {
 // has [Config.PayloadBytes] bytes and is made with the first payload; if there is no
 // room the error is a [*PayloadMemoryError].
 func NewPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
+	const doing = "new payload"
+	if err := rt.usable(doing); err != nil {
+		return nil, err
+	}
 	p, err := newPayload[T](rt, n)
-	return p, during("new payload", err)
+	return p, during(doing, err)
 }
 
 func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
-	if rt == nil {
-		return nil, invalid("the runtime is nil")
-	}
 	t := reflect.TypeFor[T]()
 	size := int64(t.Size())
 	if n < 1 || size == 0 {
@@ -72,7 +73,8 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 	if err := m.make(); err != nil {
 		return nil, err
 	}
-	h, r, err := m.allocate(int64(n)*size, size)
+	p := &Payload[T]{}
+	h, _, err := m.allocate(int64(n), t, p.show(m))
 	if _, full := errors.AsType[*PayloadMemoryError](err); full {
 		// Messages that were handled hold their payloads until their slots are needed.
 		for _, c := range rt.living() {
@@ -80,20 +82,20 @@ func newPayload[T any](rt *Runtime, n int) (*Payload[T], error) {
 				c.sweep()
 			}
 		}
-		h, r, err = m.allocate(int64(n)*size, size)
+		h, _, err = m.allocate(int64(n), t, p.show(m))
 	}
 	if err != nil {
 		return nil, err
 	}
-	return payloadOf[T](h, r), nil
+	p.hold = h
+	return p, nil
 }
 
-// payloadOf is the payload of a hold.
-func payloadOf[T any](h *hold, r payloadRef) *Payload[T] {
-	return &Payload[T]{
-		hold: h,
-		ref:  actor.Payload[T]{Entry: r.entry, Generation: r.generation, Offset: r.offset, Length: r.length},
-		view: elements[T](h.memory).Slice(int(r.offset), int(r.offset)+int(r.length)),
+// show has p be the payload that a reference names.
+func (p *Payload[T]) show(m *PayloadMemory) func(r payloadRef) {
+	return func(r payloadRef) {
+		p.ref = actor.Payload[T]{Entry: r.entry, Generation: r.generation, Offset: r.offset, Length: r.length}
+		p.view = elements[T](m).Slice(int(r.offset), int(r.offset)+int(r.length))
 	}
 }
 
@@ -101,50 +103,80 @@ func payloadOf[T any](h *hold, r payloadRef) *Payload[T] {
 // is to be released: a host actor does so to read the payload of the message that it
 // handles. A payload that nobody holds gives [ErrReleased].
 func OpenPayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
-	p, err := openPayload(rt, ref, false)
-	return p, during("open payload", err)
+	return openPayload("open payload", rt, ref, false)
 }
 
 // TakePayload is [OpenPayload] for a reference that an actor on the device has sent
 // or replied with, after it has retained the payload: the program takes over that
 // hold.
 func TakePayload[T any](rt *Runtime, ref actor.Payload[T]) (*Payload[T], error) {
-	p, err := openPayload(rt, ref, true)
-	return p, during("take payload", err)
+	return openPayload("take payload", rt, ref, true)
 }
 
-func openPayload[T any](rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
-	if rt == nil {
-		return nil, invalid("the runtime is nil")
-	}
-	if err := plain(reflect.TypeFor[T]()); err != nil {
-		return nil, fmt.Errorf("elements of %v: %w", reflect.TypeFor[T](), err)
-	}
-	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
-	h, err := rt.payloads.open(r, take)
-	if err != nil {
+func openPayload[T any](doing string, rt *Runtime, ref actor.Payload[T], take bool) (*Payload[T], error) {
+	if err := rt.usable(doing); err != nil {
 		return nil, err
 	}
-	return payloadOf[T](h, r), nil
+	t := reflect.TypeFor[T]()
+	if err := plain(t); err != nil {
+		return nil, during(doing, fmt.Errorf("elements of %v: %w", t, err))
+	}
+	r := payloadRef{ref.Entry, ref.Generation, ref.Offset, ref.Length}
+	p := &Payload[T]{}
+	h, err := rt.payloads.open(r, t, take, p.show(rt.payloads))
+	if err != nil {
+		return nil, during(doing, err)
+	}
+	p.hold = h
+	return p, nil
 }
 
 // Buffer returns the payload's elements for copies and launches. It lives as long as
 // p; what is queued with it is to be done when p is released. Work that fills it is
 // to be done before the message is sent that names it.
-func (p *Payload[T]) Buffer() *gpu.Buffer[T] { return p.view }
+func (p *Payload[T]) Buffer() *gpu.Buffer[T] {
+	if p.made("buffer") != nil {
+		return nil
+	}
+	return p.view
+}
+
+// made reports, as an error, if no function of the package has made the payload.
+func (p *Payload[T]) made(op string) error {
+	if p == nil || p.hold == nil {
+		return notMade(op, "payload")
+	}
+	return nil
+}
 
 // Len returns the number of elements.
-func (p *Payload[T]) Len() int { return p.view.Len() }
+func (p *Payload[T]) Len() int {
+	if p.made("length") != nil {
+		return 0
+	}
+	return p.view.Len()
+}
 
 // Ref returns the reference to the payload, for fields of messages and states.
 // Sending it after p was released is an error.
-func (p *Payload[T]) Ref() actor.Payload[T] { return p.ref }
+func (p *Payload[T]) Ref() actor.Payload[T] {
+	if p == nil {
+		return actor.Payload[T]{}
+	}
+	return p.ref
+}
 
 // Write copies elements to the payload, from its first on, and waits for the end of
 // the copy.
 func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
+	if err := p.ready(ctx, "write payload"); err != nil {
+		return err
+	}
 	s := p.hold.memory.dev.DefaultStream()
 	err := p.holds(len(elements))
+	if err == nil && ctx.Err() != nil {
+		err = s.Synchronize(ctx) // which tells of it
+	}
 	if err == nil {
 		err = gpu.CopyIn(s, p.view.Slice(0, len(elements)), elements)
 	}
@@ -156,6 +188,9 @@ func (p *Payload[T]) Write(ctx context.Context, elements []T) error {
 
 // Read copies elements of the payload, from its first on.
 func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
+	if err := p.ready(ctx, "read payload"); err != nil {
+		return err
+	}
 	err := p.holds(len(elements))
 	if err == nil {
 		err = gpu.Download(ctx, p.hold.memory.dev.DefaultStream(), elements, p.view.Slice(0, len(elements)))
@@ -167,6 +202,17 @@ func (p *Payload[T]) Read(ctx context.Context, elements []T) error {
 func (p *Payload[T]) holds(n int) error {
 	if n > p.Len() {
 		return invalid("%d elements, the payload has %d", n, p.Len())
+	}
+	return nil
+}
+
+// ready reports, as an error, why an operation with a context does not begin.
+func (p *Payload[T]) ready(ctx context.Context, op string) error {
+	if err := p.made(op); err != nil {
+		return err
+	}
+	if ctx == nil {
+		return during(op, errNilContext)
 	}
 	return nil
 }
@@ -183,6 +229,9 @@ func (p *Payload[T]) explain(err error) error {
 // Releasing again gives [ErrReleased].
 func (p *Payload[T]) Release() error {
 	const doing = "release payload"
+	if err := p.made(doing); err != nil {
+		return err
+	}
 	if p.hold.released.Swap(true) {
 		return during(doing, fmt.Errorf("%w: it was released before", ErrReleased))
 	}

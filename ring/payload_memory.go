@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"reflect"
 	"runtime"
 	"slices"
 	"strings"
@@ -42,8 +43,9 @@ type PayloadMemory struct {
 	post  deviceWords
 	bytes int64
 
-	making sync.Mutex
+	making sync.Mutex        // held while these are changed
 	buffer *gpu.Buffer[byte] // nil before the first payload
+	ended  bool              // no memory is made any more
 
 	known atomic.Pointer[map[uint32]*payloadEntry] // by place in the post memory; never written
 
@@ -64,8 +66,9 @@ type payloadEntry struct {
 	programs atomic.Int32  // how many of these are the program's
 
 	use          entryUse
-	offset, size int64  // bytes
-	each         int64  // bytes of an element
+	offset, size int64 // bytes
+	each         int64 // bytes of an element
+	elem         reflect.Type
 	taken        uint32 // holds of actors that the program has taken over
 }
 
@@ -100,7 +103,10 @@ func payloadBytes(bytes int64) (int64, error) {
 func (m *PayloadMemory) make() (err error) {
 	m.making.Lock()
 	defer m.making.Unlock()
-	if m.buffer == nil {
+	switch {
+	case m.ended:
+		return errRuntimeClosed
+	case m.buffer == nil:
 		m.buffer, err = gpu.Alloc[byte](m.dev, int(m.bytes))
 	}
 	return err
@@ -116,11 +122,11 @@ func elements[T any](m *PayloadMemory) *gpu.Buffer[T] {
 	return gpu.Reinterpret[T](m.buffer.Slice(0, m.buffer.Len()/size*size))
 }
 
-// allocate makes a payload of so many bytes, which are elements of each bytes, and
-// gives the program a hold.
-func (m *PayloadMemory) allocate(bytes, each int64) (*hold, payloadRef, error) {
+// allocate makes a payload of n elements and gives the program a hold. It calls view while
+// the memory cannot be closed.
+func (m *PayloadMemory) allocate(n int64, elem reflect.Type, view func(payloadRef)) (*hold, payloadRef, error) {
 	for {
-		h, r, err := m.tryAllocate(bytes, each)
+		h, r, err := m.tryAllocate(n, elem, view)
 		if err != errNoEntry {
 			return h, r, err
 		}
@@ -133,12 +139,14 @@ func (m *PayloadMemory) allocate(bytes, each int64) (*hold, payloadRef, error) {
 // errNoEntry means that all entries are in use.
 var errNoEntry = errors.New("no entry")
 
-func (m *PayloadMemory) tryAllocate(bytes, each int64) (_ *hold, r payloadRef, err error) {
+func (m *PayloadMemory) tryAllocate(n int64, elem reflect.Type, view func(payloadRef)) (_ *hold, r payloadRef, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {
 		return nil, r, errRuntimeClosed
 	}
+	each := int64(elem.Size())
+	bytes := n * each
 	// Handlers index the memory as elements, so that a payload begins where one does.
 	align := payloadAlign / gcd(payloadAlign, each) * each
 	offset, ok := m.free.take(bytes, align)
@@ -171,8 +179,9 @@ func (m *PayloadMemory) tryAllocate(bytes, each int64) (_ *hold, r payloadRef, e
 		return nil, r, err
 	}
 	m.unused = m.unused[:len(m.unused)-1]
-	e.use, e.offset, e.size, e.each, e.taken = held, offset, bytes, each, 0
+	e.use, e.offset, e.size, e.each, e.elem, e.taken = held, offset, bytes, each, elem, 0
 	e.hosts.Store(tag | 1)
+	view(r)
 	return m.hold(e, bytes), r, nil
 }
 
@@ -237,6 +246,16 @@ func (e *payloadEntry) check(r payloadRef) error {
 	return nil
 }
 
+// requireType reports, as an error, if a payload that is held, and named by a reference, has
+// other elements than the type of the reference says: Go converts references of one type
+// to another.
+func (m *PayloadMemory) requireType(r payloadRef, elem reflect.Type) error {
+	if e := (*m.known.Load())[r.entry]; e.elem != elem {
+		return invalid("a reference to elements of type %v of a payload of %v; make the payload with the type that the message has", elem, e.elem)
+	}
+	return nil
+}
+
 // release ends the hold of a message with a payloadRef, or of the program.
 func (m *PayloadMemory) release(e *payloadEntry) error {
 	v := e.hosts.Add(1<<64 - 1)
@@ -273,14 +292,21 @@ func (h *hold) release() error {
 }
 
 // open gives the program a hold on the payload of a payloadRef, in place of one that
-// an actor has if take is set.
-func (m *PayloadMemory) open(r payloadRef, take bool) (*hold, error) {
+// an actor has if take is set. It calls view while the memory cannot be closed.
+func (m *PayloadMemory) open(r payloadRef, elem reflect.Type, take bool, view func(payloadRef)) (*hold, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	e, err := m.join(r, take)
+	e, err := m.entryOf(r)
+	if err == nil {
+		err = m.requireType(r, elem)
+	}
+	if err == nil {
+		e, err = m.join(r, take)
+	}
 	if err != nil {
 		return nil, err
 	}
+	view(r)
 	return m.hold(e, int64(r.length)*e.each), nil
 }
 
@@ -295,23 +321,32 @@ func (m *PayloadMemory) adopt(r payloadRef) error {
 
 // join gives the host a hold on the payload of a reference. m.mu is held.
 func (m *PayloadMemory) join(r payloadRef, take bool) (*payloadEntry, error) {
+	e, err := m.entryOf(r)
+	if err == nil {
+		err = e.check(r)
+	}
+	if err != nil {
+		return nil, err
+	}
+	v := e.hosts.Add(1) // from here on no message that ends is the last hold
+	err = m.reopen(e, uint32(v) == 1, take)
+	if err != nil {
+		if v := e.hosts.Add(1<<64 - 1); uint32(v) == 0 {
+			err = errors.Join(err, m.lend(e, v))
+		}
+		return nil, err
+	}
+	return e, nil
+}
+
+// entryOf is the entry of the payload that a reference names. m.mu is held.
+func (m *PayloadMemory) entryOf(r payloadRef) (*payloadEntry, error) {
 	if m.closed {
 		return nil, errRuntimeClosed
 	}
 	e := (*m.known.Load())[r.entry]
 	if e == nil || e.use == unused || uint32(e.hosts.Load()>>32) != r.generation {
 		return nil, fmt.Errorf("ring: %w", ErrReleased)
-	}
-	if err := e.check(r); err != nil {
-		return nil, err
-	}
-	v := e.hosts.Add(1) // from here on no message that ends is the last hold
-	err := m.reopen(e, uint32(v) == 1, take)
-	if err != nil {
-		if v := e.hosts.Add(1<<64 - 1); uint32(v) == 0 {
-			err = errors.Join(err, m.lend(e, v))
-		}
-		return nil, err
 	}
 	return e, nil
 }
@@ -388,6 +423,9 @@ func (m *PayloadMemory) reclaim() error {
 
 // close frees the memory and says what the program has not released. No actor runs.
 func (m *PayloadMemory) close() error {
+	m.making.Lock()
+	defer m.making.Unlock()
+	m.ended = true
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.closed {

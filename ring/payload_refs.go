@@ -10,49 +10,57 @@ import (
 	"quern.dev/ring/actor"
 )
 
-// payloadRefs are the references to payloads in messages of a type.
+// payloadRefs are the references to payloads in messages of a type. Their offsets come from
+// reflection on the very type that pointers to messages have here, and an actor.Payload is
+// four words of 32 bits, as payloadRef is.
 type payloadRefs struct {
 	rt *Runtime
-	at []uintptr // in a message, bytes
+	at []uintptr      // in a message, bytes
+	of []reflect.Type // elements, for each
 }
 
 // payloadsIn finds the references in messages of type In, nil if there are none.
 func payloadsIn[In any](rt *Runtime) references {
 	t := reflect.TypeFor[In]()
-	at, known := refOffsets.Load(t)
+	found, known := refsOf.Load(t)
 	if !known {
-		at, _ = refOffsets.LoadOrStore(t, appendRefs(nil, t, 0))
+		refs := &payloadRefs{}
+		refs.find(t, 0)
+		found, _ = refsOf.LoadOrStore(t, refs)
 	}
-	if len(at.([]uintptr)) == 0 {
+	refs := found.(*payloadRefs)
+	if len(refs.at) == 0 {
 		return nil
 	}
-	return &payloadRefs{rt, at.([]uintptr)}
+	return &payloadRefs{rt, refs.at, refs.of}
 }
 
-var refOffsets sync.Map // reflect.Type -> []uintptr
+var refsOf sync.Map // reflect.Type -> *payloadRefs without a runtime
 
-// appendRefs adds the offsets of the references in a value of type t at an offset.
-func appendRefs(list []uintptr, t reflect.Type, at uintptr) []uintptr {
+// find adds the references in a value of type t at an offset.
+func (p *payloadRefs) find(t reflect.Type, at uintptr) {
 	switch t.Kind() {
 	case reflect.Array:
-		one := appendRefs(nil, t.Elem(), 0)
-		if len(one) == 0 {
-			return list
+		one := &payloadRefs{}
+		one.find(t.Elem(), 0)
+		if len(one.at) == 0 {
+			return
 		}
 		for i := range t.Len() {
-			for _, o := range one {
-				list = append(list, at+uintptr(i)*t.Elem().Size()+o)
+			for k, o := range one.at {
+				p.at, p.of = append(p.at, at+uintptr(i)*t.Elem().Size()+o), append(p.of, one.of[k])
 			}
 		}
 	case reflect.Struct:
 		if t.PkgPath() == actorPackage && strings.HasPrefix(t.Name(), "Payload[") {
-			return append(list, at)
+			open, _ := t.MethodByName("Open") // func(Payload[T], *Context, []T) []T
+			p.at, p.of = append(p.at, at), append(p.of, open.Type.Out(0).Elem())
+			return
 		}
 		for i := range t.NumField() {
-			list = appendRefs(list, t.Field(i).Type, at+t.Field(i).Offset)
+			p.find(t.Field(i).Type, at+t.Field(i).Offset)
 		}
 	}
-	return list
 }
 
 var actorPackage = reflect.TypeFor[actor.Payload[byte]]().PkgPath()
@@ -73,12 +81,16 @@ func (p *payloadRefs) each(msg unsafe.Pointer, hold func(payloadRef) error) erro
 		if r == (payloadRef{}) {
 			continue
 		}
-		if err := hold(r); err != nil {
-			for _, at := range p.at[:i] {
-				p.end(*(*payloadRef)(unsafe.Add(msg, at)))
+		err, held := hold(r), i
+		if err == nil {
+			if err, held = p.rt.payloads.requireType(r, p.of[i]), i+1; err == nil {
+				continue
 			}
-			return err
 		}
+		for _, at := range p.at[:held] {
+			p.end(*(*payloadRef)(unsafe.Add(msg, at)))
+		}
+		return err
 	}
 	return nil
 }

@@ -26,6 +26,24 @@ type post struct {
 	host   region
 
 	grown atomic.Uint64 // how often a region has been replaced
+
+	// shared has the regions' words where both are the host's memory, and the garbage
+	// collector frees it: they are read without mu. It is nil on a GPU, and once the
+	// memory has been given back.
+	shared atomic.Pointer[sharedWords]
+
+	owners sync.Map // mailbox number -> *core
+}
+
+type sharedWords struct{ device, host []uint64 }
+
+// share sets shared. mu is held, or nobody else is there.
+func (p *post) share() {
+	if p.rt.resident || p.closed {
+		p.shared.Store(nil)
+		return
+	}
+	p.shared.Store(&sharedWords{p.device.source.Data(), p.host.source.Data()})
 }
 
 // region is memory of which parts are given out.
@@ -55,6 +73,7 @@ func newPost(rt *Runtime) (*post, error) {
 		return nil, errors.Join(err, p.close())
 	}
 	p.device.used, p.host.used = actor.BoxWords, actor.BoxWords // nobody's mailbox and bell
+	p.share()
 	return p, nil
 }
 
@@ -87,6 +106,7 @@ func (p *post) close() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.closed = true
+	p.share()
 	var errs []error
 	if p.stream != nil {
 		errs = append(errs, p.stream.Close())
@@ -180,6 +200,7 @@ func (p *post) replace(r *region, larger region, words int) (region, error) {
 	larger.used, larger.free = r.used, r.free
 	old := *r
 	*r = larger
+	p.share()
 	p.grown.Add(1)
 	return old, nil
 }
@@ -234,13 +255,17 @@ func (p *post) withHost(f func(words []uint64)) {
 
 // rung reports whether the bell of a mailbox has rung since it was asked last.
 func (p *post) rung(bell uint32) bool {
+	if w := p.shared.Load(); w != nil {
+		return taken(&w.host[bell])
+	}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	if p.closed {
-		return false
-	}
-	at := &p.host.source.Data()[bell]
-	return atomic.LoadUint64(at) != 0 && atomic.SwapUint64(at, 0) != 0
+	return !p.closed && taken(&p.host.source.Data()[bell])
+}
+
+// taken reports whether a word is not 0, which it is after that.
+func taken(word *uint64) bool {
+	return atomic.LoadUint64(word) != 0 && atomic.SwapUint64(word, 0) != 0
 }
 
 // mailbox of an actor in the post memory.
@@ -300,17 +325,22 @@ func (c *core) shutBox() error {
 // waiting counts the messages in a mailbox that are not handled, where the host
 // reaches it.
 func (p *post) waiting(b postbox) uint32 {
-	return uint32(p.word(b, actor.BoxTail)) - p.head(b)
+	w := p.shared.Load()
+	if w == nil {
+		return 0
+	}
+	box := w.device[b.box*actor.BoxWords:][:actor.BoxWords]
+	tail := atomic.LoadUint64(&box[actor.BoxTail])
+	return uint32(tail) - uint32(atomic.LoadUint64(&box[actor.BoxHead]))
 }
 
 // head is the ticket of the first of them.
-func (p *post) head(b postbox) uint32 { return uint32(p.word(b, actor.BoxHead)) }
-
-// word loads a word of a mailbox that the host reaches.
-func (p *post) word(b postbox, word uint32) uint64 {
-	p.mu.RLock()
-	defer p.mu.RUnlock()
-	return atomic.LoadUint64(&p.device.source.Data()[b.box*actor.BoxWords+word])
+func (p *post) head(b postbox) uint32 {
+	w := p.shared.Load()
+	if w == nil {
+		return 0
+	}
+	return uint32(atomic.LoadUint64(&w.device[b.box*actor.BoxWords+actor.BoxHead]))
 }
 
 // answerBells has the actors served whose bells have rung.
@@ -318,11 +348,10 @@ func (rt *Runtime) answerBells() {
 	if !rt.post.rung(actor.AnyBell) {
 		return
 	}
-	rt.mu.Lock()
-	defer rt.mu.Unlock()
-	for _, a := range rt.actors {
-		if a != nil && a.server != nil && a.box.box != 0 && rt.post.rung(a.box.bell) {
+	rt.post.owners.Range(func(_, known any) bool {
+		if a := known.(*core); a.box.box != 0 && rt.post.rung(a.box.bell) {
 			a.server.kick()
 		}
-	}
+		return true
+	})
 }

@@ -14,16 +14,20 @@ import (
 func (rt *Runtime) WritePrometheus(w io.Writer) error { return WritePrometheus(w, rt) }
 
 // WritePrometheus writes what is known of runtimes in the text format of
-// Prometheus, version 0.0.4. All series have the labels device and runtime, which is
-// [Runtime.Number], and those of an actor the label actor; what actors have counted
+// Prometheus, version 0.0.4. Runtimes that are nil are left out. All series have the
+// labels device and runtime, which is [Runtime.Number], and those of an actor the label
+// actor; what actors have counted
 // that are gone is in series without it, so that sums never fall. [Info] and [Stats]
 // say what the numbers mean. Durations
 // are histograms in seconds, whose bounds are powers of two of nanoseconds on every
 // device.
 func WritePrometheus(w io.Writer, runtimes ...*Runtime) error {
+	if w == nil {
+		return invalid("write metrics: the writer is nil")
+	}
 	var list []exposed
 	for i, rt := range runtimes {
-		if slices.Contains(runtimes[:i], rt) {
+		if !rt.made() || slices.Contains(runtimes[:i], rt) {
 			continue // no series may come twice
 		}
 		rt.recountBags()

@@ -226,6 +226,7 @@ type bodyFIFO interface {
 	take(body unsafe.Pointer)
 }
 
+// The pointers are to values of the queue's own types; see escape.go.
 func (f *fifo[T]) put(body unsafe.Pointer)  { f.push(*(*T)(body)) }
 func (f *fifo[T]) take(body unsafe.Pointer) { *(*T)(body) = f.pop() }
 
@@ -247,6 +248,7 @@ type bodies[In any] struct{ chunks [][]In }
 
 func (b *bodies[In]) of(i int) *In { return &b.chunks[i>>chunkBits][i&(chunkSize-1)] }
 
+// The pointers are to values of type In; see escape.go.
 func (b *bodies[In]) set(i int, msg unsafe.Pointer) { *b.of(i) = *(*In)(msg) }
 func (b *bodies[In]) at(i int) unsafe.Pointer       { return unsafe.Pointer(b.of(i)) }
 func (b *bodies[In]) clear(i int)                   { *b.of(i) = *new(In) }
@@ -254,10 +256,3 @@ func (b *bodies[In]) grow()                         { b.chunks = append(b.chunks
 func (b *bodies[In]) drop()                         { b.chunks = nil }
 func (b *bodies[In]) blank() unsafe.Pointer         { return unsafe.Pointer(new(In)) }
 func (b *bodies[In]) value(msg unsafe.Pointer) any  { return *(*In)(msg) }
-
-// noescape is p, of which the compiler does not see that a method of an interface
-// gets it: none of those that do keeps it, and a message that is asked for stays
-// on its caller's stack.
-//
-//go:nocheckptr
-func noescape(p unsafe.Pointer) unsafe.Pointer { return unsafe.Add(nil, uintptr(p)) }

@@ -2,6 +2,7 @@ package ring
 
 import (
 	"context"
+	"errors"
 	"time"
 	"unsafe"
 
@@ -14,23 +15,47 @@ type heading struct {
 	id uint64
 }
 
+// gate is a lock for which callers wait as long as their contexts allow.
+type gate chan struct{}
+
+func (g gate) lock()   { g <- struct{}{} }
+func (g gate) unlock() { <-g }
+
+func (g gate) tryLock() bool {
+	select {
+	case g <- struct{}{}:
+		return true
+	default:
+		return false
+	}
+}
+
+// lockWith is lock, or the error of ctx if that is cancelled first.
+func (g gate) lockWith(ctx context.Context) error {
+	if g.tryLock() {
+		return nil
+	}
+	select {
+	case g <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
 // receive waits for a reply to a message that was sent, and takes with it as many
 // as are there, at most n. Replies lie one after the other. If head is not nil it
 // gets that of the last message.
 func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
-	if n == 0 {
-		return 0, nil
+	if err := c.receiving.lockWith(ctx); err != nil {
+		return 0, c.about("receive", err)
 	}
-	if ctx == nil {
-		return 0, c.about("receive", errNilContext)
-	}
-	c.receiving.Lock()
-	defer c.receiving.Unlock()
-	wait := c.patience()
+	defer c.receiving.unlock()
+	wait, over := c.patience(), false
 	for {
 		got, err := 0, error(nil)
 		var first *mailbox // with messages that are not handled
-		for i := len(c.mailboxes) - 1; i >= 0 && got < n && err == nil && !c.detached; i-- {
+		for i := len(c.mailboxes) - 1; i >= 0 && got < n && err == nil; i-- {
 			m := c.mailboxes[i]
 			if !m.outstanding() {
 				continue
@@ -42,11 +67,14 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 				first = m
 			}
 		}
-		if got > 0 || err != nil {
+		switch {
+		case got > 0 || err != nil:
 			c.refill()
 			return got, err
+		case over:
+			return 0, c.denied("receive", false)
 		}
-		if first != nil {
+		if first != nil && !c.detached {
 			done, err := c.server.handled(ctx, first, first.received)
 			if err != nil {
 				return 0, err
@@ -65,10 +93,8 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		if err := ctx.Err(); err != nil {
 			return 0, c.about("receive", err)
 		}
-		if c.handlesNoMore() && (first == nil || !first.handled(first.received)) {
-			return 0, c.denied("receive")
-		}
-		if first == nil && wait.asleep() && c.queue.length.Load() == 0 {
+		over = c.handlesNoMore() // before the next look, which finds all that it has done
+		if first == nil && !over && wait.asleep() && c.queue.length.Load() == 0 {
 			c.park(ctx)
 		}
 	}
@@ -84,17 +110,20 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if s.outcome == actor.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
-		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize)))
+		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
 		one := m.stash.heads.pop()
 		c.stashed--
-		if one.outcome == actor.HandlerFailed {
-			return 0, c.unanswered("receive", m, one.ticket, one.outcome)
+		if one.err != nil {
+			return 0, one.err
 		}
 		counts.add(&c.meter, one.result)
 		if head != nil {
 			*head = one.heading
 		}
 		got++
+	}
+	if c.detached {
+		return got, nil
 	}
 	t, tail := max(m.received, m.oldest()), m.next()
 	for ; t < tail && got < n; t++ {
@@ -113,7 +142,8 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		if replies(r.outcome) {
 			counts.add(&c.meter, r)
 			if head != nil {
-				head.envelope, head.id = m.envelope(t), c.id(m.source, t)
+				head.envelope = m.envelope(t)
+				head.id = c.idOf(&head.envelope, m.source, t)
 			}
 			m.free(t)
 			got++
@@ -124,8 +154,11 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 				break
 			}
 			err = c.unanswered("receive", m, t, r.outcome)
+			if _, ok := errors.AsType[*HandlerError](err); !ok {
+				break // it is not known yet
+			}
 		}
-		m.pass(t)
+		m.pass(t, r.outcome)
 		if err != nil {
 			t++
 			break
@@ -136,6 +169,29 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 		c.rt.traces.mark(c.name, "receive", got, "")
 	}
 	return got, err
+}
+
+// unread counts the replies that wait for Receive. The actor has ended.
+func (c *core) unread() (n int) {
+	c.receiving.lock()
+	defer c.receiving.unlock()
+	for _, m := range c.mailboxes {
+		for _, s := range m.stash.heads.items[m.stash.heads.first:] {
+			if s.err == nil {
+				n++
+			}
+		}
+		if c.detached {
+			continue
+		}
+		for t, tail := max(m.received, m.oldest()), m.next(); t < tail; t++ {
+			outcome, done := m.outcome(t)
+			if waits, _ := forReceive(m.slot(t).Load(), t); waits && done && replies(outcome) {
+				n++
+			}
+		}
+	}
+	return n
 }
 
 // parkedFor is the longest time that Receive sleeps without a look.

@@ -73,6 +73,9 @@ func (rt *Runtime) Lookup(name string) (Info, error) {
 }
 
 func (rt *Runtime) find(name string) (*core, error) {
+	if err := rt.usable("find"); err != nil {
+		return nil, err
+	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	if c := rt.actors[name]; c != nil {
@@ -138,6 +141,9 @@ func (rt *Runtime) Actors() iter.Seq[Info] {
 
 // living returns the actors that have not terminated, by name.
 func (rt *Runtime) living() []*core {
+	if !rt.made() {
+		return nil
+	}
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	list := make([]*core, 0, len(rt.actors))
@@ -159,7 +165,7 @@ func (rt *Runtime) reserve(c *core, handler string) error {
 	rt.spawned++
 	c.name = cmp.Or(c.name, fmt.Sprintf("%s-%d", handler, rt.spawned))
 	if _, taken := rt.actors[c.name]; taken {
-		return invalid("there is an actor %q already", c.name)
+		return fmt.Errorf("ring: spawn: %w: there is an actor %q already; terminate it, or choose another name", ErrNameTaken, c.name)
 	}
 	rt.actors[c.name] = nil
 	c.number = uint32(rt.spawned)

@@ -1,6 +1,7 @@
 package ring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -180,7 +181,11 @@ func (c *cohort) returned() {
 // launch that others were begun beside. c.mu is held.
 func (c *cohort) reckon(i int) {
 	if uint32(atomic.LoadUint64(c.left(i))) == actor.Failed {
-		c.actors[i].meter.failed.Add(1)
+		a := c.actors[i]
+		if _, err := c.failedOn(i, cmp.Or(a.failure(), errHandler)); err != nil {
+			c.rt.note(err)
+		}
+		a.meter.failed.Add(1)
 	}
 }
 

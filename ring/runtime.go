@@ -72,7 +72,8 @@ type Runtime struct {
 
 	post *post
 
-	quiescing sync.Mutex // from Quiesce to Resume
+	quiescing sync.Mutex  // from Quiesce to Resume
+	quiesced  atomic.Bool // between them
 	pausedFor gpu.ResidentOperation
 	pausing   pausing
 	quiet     bool // between them; guarded by mu, as held is
@@ -87,7 +88,7 @@ type Runtime struct {
 	bags     bags
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
-	crew     crew
+	workers  workerPool
 	done     chan struct{}
 
 	supervisors sync.WaitGroup // calls
@@ -102,8 +103,8 @@ type Runtime struct {
 // New makes a runtime for the actors of a device, which is to be closed before
 // the device is.
 func New(dev *gpu.Device, config Config) (*Runtime, error) {
-	if dev == nil {
-		return nil, invalid("the device is nil")
+	if dev == nil || dev.Backend() == "" {
+		return nil, invalid("new runtime: the device is nil, or was not made by gpu.Open")
 	}
 	config.Patience = cmp.Or(config.Patience, 2*time.Second)
 	config.Watch = cmp.Or(config.Watch, 5*time.Millisecond)
@@ -156,13 +157,23 @@ var runtimes atomic.Uint64
 
 // Number tells the runtimes of a process apart: they count from 1, as they are made.
 // [WritePrometheus] has it.
-func (rt *Runtime) Number() uint64 { return rt.number }
+func (rt *Runtime) Number() uint64 {
+	if !rt.made() {
+		return 0
+	}
+	return rt.number
+}
 
 // patient returns a vigil with the runtime's patience.
 func (rt *Runtime) patient() *vigil { return &vigil{patience: rt.config.Patience} }
 
 // Device returns the device of the actors.
-func (rt *Runtime) Device() *gpu.Device { return rt.dev }
+func (rt *Runtime) Device() *gpu.Device {
+	if !rt.made() {
+		return nil
+	}
+	return rt.dev
+}
 
 // place finds a cohort with room, nil if there is none.
 func (rt *Runtime) place(p *Program, shape actor.Shape) *cohort {
@@ -208,10 +219,14 @@ func (rt *Runtime) all() []*cohort {
 // freeing memory; programs need not. It fails, and stops no actor, while some
 // handler does not return. If the device is being closed, the runtime is closed first.
 func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
+	if err := rt.usable("quiesce"); err != nil {
+		return err
+	}
 	if op == driver.CloseDevice {
 		return rt.vanish()
 	}
 	rt.quiescing.Lock()
+	rt.quiesced.Store(true)
 	rt.mu.Lock()
 	rt.quiet = true // cohorts that are made now are held
 	list := slices.Clone(rt.cohorts)
@@ -280,6 +295,12 @@ func (rt *Runtime) keep(c *cohort) {
 
 // Resume ends what Quiesce began.
 func (rt *Runtime) Resume() error {
+	if err := rt.usable("resume"); err != nil {
+		return err
+	}
+	if !rt.quiesced.CompareAndSwap(true, false) {
+		return invalid("Resume without Quiesce")
+	}
 	defer rt.quiescing.Unlock()
 	rt.pausing.back = time.Now()
 	rt.mu.Lock()
@@ -348,22 +369,37 @@ func (rt *Runtime) note(err error) {
 	}
 }
 
+// spawns reports, as an error, why no actor can be spawned.
+func spawns(ctx context.Context, rt *Runtime, name string) error {
+	if err := rt.usable("spawn " + name); err != nil {
+		return err
+	}
+	if ctx == nil {
+		return during("spawn "+name, errNilContext)
+	}
+	if err := ctx.Err(); err != nil {
+		return during("spawn "+name, err)
+	}
+	return nil
+}
+
 // Spawn makes an actor with a compiled handler. The constructors that quern gen
 // writes call it.
 func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o Options) (*Actor[In, Out], error) {
-	if err := ctx.Err(); err != nil {
-		return nil, fmt.Errorf("ring: spawn %s: %w", p.Name, err)
+	if p == nil || p.Kernel == nil {
+		return nil, invalid("spawn %s: the program is nil, or was not made by quern gen", o.Name)
 	}
-	if rt == nil {
-		return nil, invalid("the runtime is nil")
+	name := cmp.Or(o.Name, p.Name)
+	if err := spawns(ctx, rt, name); err != nil {
+		return nil, err
 	}
-	if err := o.normalise(); err != nil {
+	if err := during("spawn "+name, o.normalise()); err != nil {
 		return nil, err
 	}
 	if o.State != nil {
 		if _, ok := o.State.(State); !ok {
 			var want State
-			return nil, invalid("the state of %s is a %T, want a %T", p.Name, o.State, want)
+			return nil, during("spawn "+name, invalid("the state of %s is a %T, want a %T", p.Name, o.State, want))
 		}
 	}
 	rt.spawning.Lock()

@@ -37,6 +37,9 @@ type Pause struct {
 
 // Stats returns what is known of the runtime.
 func (rt *Runtime) Stats() Stats {
+	if !rt.made() {
+		return Stats{Actors: map[State]int{}}
+	}
 	rt.recountBags()
 	s := rt.departed.load()
 	s.Actors = map[State]int{}
@@ -92,6 +95,9 @@ func (c *core) depart() {
 	c.departure.Lock()
 	c.departed = true
 	c.departure.Unlock()
+	if h, ok := c.server.(*host); ok {
+		h.depart()
+	}
 	c.recount()
 }
 
@@ -101,6 +107,9 @@ func (c *core) recount() {
 	defer c.departure.Unlock()
 	if c.departed {
 		i := c.info()
+		if h, ok := c.server.(*host); ok && h.bag.Load() != nil {
+			i.Refused = 0 // see refusals
+		}
 		c.rt.departed.add(i.less(c.counted))
 		c.counted = i
 	}

@@ -33,7 +33,7 @@ type Info struct {
 
 	DeadLetters uint64 // made of messages that failed, expired or were dropped
 	Rejected    uint64 // messages that were not accepted, since the mailbox was full
-	Refused     uint64 // the same of messages from actors on the device, also since the actor has ended; their senders know, and no dead letter is made
+	Refused     uint64 // calls of actor.Send that were not, also since the actor has ended: their senders know, and a message that is tried again counts again; no dead letter is made
 	Restarts    uint64 // after failures
 
 	// Rate is the number of messages a second that were done with, over the last

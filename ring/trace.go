@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,9 @@ type traces struct{ atomic.Pointer[Trace] }
 // runtime records one trace at a time, and none once it is closed: that is
 // [ErrClosed]. Where none is recorded that costs nothing to speak of.
 func (rt *Runtime) StartTrace(events int) (*Trace, error) {
+	if err := rt.usable("start a trace"); err != nil {
+		return nil, err
+	}
 	if events == 0 {
 		events = DefaultTraceEvents
 	}
@@ -77,6 +81,9 @@ func (rt *Runtime) StartTrace(events int) (*Trace, error) {
 
 // Stop ends the recording. Stopping a trace again does nothing.
 func (t *Trace) Stop() {
+	if t == nil || t.rt == nil {
+		return
+	}
 	t.rt.traces.CompareAndSwap(t, nil)
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -85,6 +92,9 @@ func (t *Trace) Stop() {
 
 // Lost returns how many events the trace had no room for: the oldest ones.
 func (t *Trace) Lost() uint64 {
+	if t == nil {
+		return 0
+	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.lost
@@ -148,8 +158,14 @@ type traceEvent struct {
 // WriteTo writes what was recorded so far, by time for each actor. It implements
 // [io.WriterTo].
 func (t *Trace) WriteTo(w io.Writer) (int64, error) {
+	switch {
+	case t == nil || t.rt == nil:
+		return 0, notMade("write a trace", "trace")
+	case w == nil:
+		return 0, invalid("write a trace: the writer is nil")
+	}
 	t.mu.Lock()
-	events := append(t.events[t.next:len(t.events):len(t.events)], t.events[:t.next]...)
+	events := slices.Concat(t.events[t.next:], t.events[:t.next]) // a copy: add goes on
 	lost := t.lost
 	t.mu.Unlock()
 

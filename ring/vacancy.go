@@ -12,7 +12,7 @@ import (
 // has to be cleared, and no reader ever finds there what it looks for by mistake.
 
 // vacancy returns the block for the next actor: one whose actor has terminated and
-// whose replies have been received, or the first that nobody has had. It is the size
+// whose askers have their replies, or the first that nobody has had. It is the size
 // of the cohort if there is none. c.mu is held.
 func (c *cohort) vacancy() int {
 	for i, a := range c.actors {
@@ -79,18 +79,19 @@ func (c *core) bequeath(heir *core) (b postbox, err error) {
 	return b, errors.Join(p.write(at+actor.BoxRefused, 0), p.write(at+actor.BoxHead, uint64(uint32(next)), 1, uint64(heir.number))) // asleep
 }
 
-// vacate gives the rings of an actor that has ended up, if nobody has a use for them
-// any more, and reports whether that is so.
+// vacate gives the rings of an actor that has ended up, if no caller of Ask has a use
+// for them any more, and reports whether that is so.
 func (c *core) vacate() bool {
-	if !c.receiving.TryLock() {
+	if !c.receiving.tryLock() {
 		return false
 	}
-	defer c.receiving.Unlock()
+	defer c.receiving.unlock()
 	c.queue.mu.Lock()
 	defer c.queue.mu.Unlock()
 	if c.detached {
 		return true
 	}
+	c.keepReplies()
 	for _, m := range c.mailboxes {
 		m.sweep()
 		if !m.atRest() {

@@ -64,6 +64,7 @@ func (g GoMemory) AllocHost(size int64) (p unsafe.Pointer, err error) {
 			err = noRoom(size)
 		}
 	}()
+	// The pointer that is returned keeps all of it; what is stored there has no pointers.
 	p = unsafe.Pointer(unsafe.SliceData(make([]byte, size+GoAlignment-1)))
 	return unsafe.Add(p, -uintptr(p)%GoAlignment), nil
 }

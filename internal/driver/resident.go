@@ -65,18 +65,17 @@ func (l *Residents) HasResidents() bool { return len(l.all()) > 0 }
 // EndResidents ends the kernels of the residents, and forgets these.
 func (l *Residents) EndResidents() error { return l.End(l.all()) }
 
-// End ends the kernels of some of the residents, and forgets these, but for such as
-// do not make way.
+// End ends the kernels of some of the residents and forgets these, except for those
+// that do not make way. A resident is in the list until its kernels have ended, so that
+// what others do meanwhile still has it make way: closing it may wait for them.
 func (l *Residents) End(list []Resident) error {
 	var errs []error
 	for _, r := range list {
-		l.turn.Lock() // no operation has it quiesced
-		l.RemoveResident(r)
-		l.turn.Unlock()
 		if err := r.Quiesce(CloseDevice); err != nil {
-			l.AddResident(r)
 			errs = append(errs, err)
+			continue
 		}
+		l.RemoveResident(r)
 	}
 	return errors.Join(errs...)
 }

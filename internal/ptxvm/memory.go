@@ -133,7 +133,7 @@ func (m *Memory) alloc(size int, name string) (*allocation, error) {
 	a := &allocation{name: name, size: uint64(size), bytes: alignedBytes(size)}
 	m.used += int64(size)
 	if m.direct {
-		a.base = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(a.bytes))))
+		a.base = uint64(uintptr(unsafe.Pointer(unsafe.SliceData(a.bytes)))) // owned keeps the memory, which does not move
 		m.owned[a.base] = a
 		return a, nil
 	}

@@ -185,7 +185,8 @@ func matching[T any](values []T, v *T) uint32 {
 	return mask
 }
 
-// sameBits compares numbers by their size, a constant in each instance.
+// sameBits compares numbers by their size, a constant in each instance. They have no
+// pointers, and the alignment of their size.
 func sameBits[T any](x, y *T) bool {
 	switch unsafe.Sizeof(*x) {
 	case 1:

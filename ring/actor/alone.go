@@ -30,7 +30,7 @@ func serveAlone[State, In, Out any](t kernel.Thread, s Shape, control []uint64, 
 	box := post[number*BoxWords : (number+1)*BoxWords]
 	mail := post[int(box[BoxRing]) : int(box[BoxRing])+int(box[BoxSlots])*int(s.InStep)]
 	routes := cursor[Routes]
-	c := Context{Post: post, Host: host, Mailbox: cursor[Box], ID: cursor[Number], Wakes: s.Wakes, Words: words}
+	c := Context{Post: post, Host: host, Control: command, Mailbox: cursor[Box], ID: cursor[Number], Wakes: s.Wakes, Words: words}
 
 	leaving, handled := uint32(0), uint32(0)
 	begin, born := int64(0), int64(0) // of the first thread

@@ -6,8 +6,9 @@ import "quern.dev/kernel"
 // Its fields are the loop's; handlers use the methods and functions of this package.
 type Context struct {
 	Post, Host  []uint64
-	Mailbox, ID uint32 // of the actor
-	Wakes       uint32 // Shape.Wakes
+	Control     []uint64 // of the actor; in Go only
+	Mailbox, ID uint32   // of the actor
+	Wakes       uint32   // Shape.Wakes
 
 	// The message's header is At words into Words, shared memory of the block.
 	Words []uint32

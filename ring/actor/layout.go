@@ -5,6 +5,12 @@ const (
 	Command = 0 // written by the host: a lower half that is not 0 asks the loop to leave; the upper half counts messages put into levels other than MiddleLevel
 	Left    = 8 // written by the loop when it leaves: Shape.Epoch in the upper half, a reason in the lower
 
+	// In Go the loop lists the mailboxes it has sent to whose receivers the host is to
+	// wake: their number, then two mailboxes per word. If there are more than MostRung,
+	// the bells of the others ring and the number is larger.
+	Rung     = 9
+	MostRung = 12
+
 	ControlWords = 16 // two lines of the cache, one for each writer
 )
 

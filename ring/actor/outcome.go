@@ -2,6 +2,15 @@ package actor
 
 import "quern.dev/kernel"
 
+// Known is the action of a handler, if package kernel has it: others would be outcomes that
+// the loop itself gives messages. Generated code calls it.
+func Known(action kernel.Action) kernel.Action {
+	if action > kernel.Again {
+		panic("the handler returned an action that package kernel does not have")
+	}
+	return action
+}
+
 // settle writes what became of a message without a reply, of words words.
 //
 //quern:unchecked

@@ -65,7 +65,9 @@ func (p Payload[T]) Retain(c *Context) {
 func (p Payload[T]) Release(c *Context) {
 	requireHeld(c.Post, p.Entry, p.Generation)
 	kernel.Fence(kernel.SystemScope)
-	if uint32(kernel.AtomicSub(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)) == 0 {
+	held := uint32(kernel.AtomicSub(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope))
+	kernel.Fence(kernel.SystemScope) // who takes a hold over either sees that this one is gone, or is seen here
+	if taken := uint32(kernel.LoadAcquire(&c.Post[p.Entry+PayloadHost], kernel.SystemScope)) >> 1; held <= taken {
 		kernel.AtomicAdd(&c.Post[p.Entry+PayloadActors], 1, kernel.DeviceScope)
 		panic("payload released more often than retained")
 	}

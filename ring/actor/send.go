@@ -110,6 +110,10 @@ func head(c *Context, slot []uint64, tag uint64) {
 //
 //quern:unchecked
 func wake(c *Context) {
+	if inGo() {
+		list(c)
+		return
+	}
 	if c.Wakes == 0 || c.To.Kind == HostBox {
 		return
 	}
@@ -118,7 +122,45 @@ func wake(c *Context) {
 	kernel.Fence(kernel.SystemScope)
 	b := c.To.Words
 	if kernel.LoadRelaxed(&b[BoxAsleep]) != 0 {
-		kernel.StoreRelaxed(&c.Host[b[BoxBell]], 1, kernel.SystemScope)
-		kernel.StoreRelaxed(&c.Host[AnyBell], 1, kernel.SystemScope)
+		ring(c)
 	}
+}
+
+// ring rings the bell of the target.
+//
+//quern:unchecked
+func ring(c *Context) {
+	kernel.StoreRelaxed(&c.Host[c.To.Words[BoxBell]], 1, kernel.SystemScope)
+	kernel.StoreRelaxed(&c.Host[AnyBell], 1, kernel.SystemScope)
+}
+
+// list puts the target on the block's own list of receivers to wake: bells are words
+// that all processors share.
+//
+//quern:unchecked
+func list(c *Context) {
+	kernel.Fence(kernel.SystemScope) // as in wake
+	if c.To.Kind != HostBox && kernel.LoadRelaxed(&c.To.Words[BoxAsleep]) == 0 {
+		return
+	}
+	rung := c.Control[Rung:]
+	n, box := rung[0], uint64(c.To.Box)
+	for i := range min(n, MostRung) {
+		if uint64(uint32(rung[1+i/2]>>(32*(i&1)))) == box {
+			return
+		}
+	}
+	switch {
+	case n >= MostRung:
+		rung[0] = MostRung + 1
+		if c.To.Kind != HostBox {
+			ring(c)
+		}
+		return
+	case n&1 == 0:
+		rung[1+n/2] = box
+	default:
+		rung[1+n/2] |= box << 32
+	}
+	rung[0] = n + 1
 }

@@ -126,11 +126,15 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	mail := post[int(box[BoxRing]) : int(box[BoxRing])+int(mailSlots*s.InStep)]
 	mailNext := uint32(box[BoxHead])
 	routes := cursor[Routes]
+	// A launch may end after one message. If the last one handled a message of the
+	// program, messages of actors come first now: otherwise a program that always has a
+	// message ready starves them.
+	before := cursor[AtSource]
 
 	born, since := int64(0), int64(0)    // of the first thread; since 0 if the timer was not read since the last message
 	leave, empty := uint32(0), uint32(0) // of the first thread
 	if first {
-		sh.Finished = [2]uint32{}
+		sh.Finished, sh.Outcome = [2]uint32{}, [2]uint32{} // the first thread may not return to say what the outcome is
 		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Took = untouched, 0, 0, 0
 		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
 		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope))
@@ -207,7 +211,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if first && source < Levels {
 				cursor[source] = next
 			}
-			source, burst, idle, to, served = sourceOf(to-1), 1, 0, 0, false
+			source, burst, idle, to, served = sourceOf(to-1), 1, 0, 0, before == MiddleLevel
+			before = Post
 			fetched = false
 			if source == Post {
 				in, mask, next = mail, mailSlots-1, mailNext

@@ -218,14 +218,14 @@ func (a *Actor) Source(kernel, actor string, typ func(i int) string) string {
 		names = append(names, "$"+name+"$", as)
 	}
 	names = append(names, "$kernel$", kernel, "$actor$", actor)
-	data, context, args, end := "", "_", "", "return %s"
+	data, context, args, end := "", "_", "", "return $actor$.Known(%s)"
 	if a.Context > 0 {
 		context, args = "$c$", "$c$, "
 	}
 	if a.Data > 0 {
 		data, args = ", $data$ []"+typ(a.Data), args+"$data$, "
 		// The host may read what the handler has written once it has the reply.
-		end = "$action$ := %s\n\t\t$kernel$.Fence($kernel$.SystemScope)\n\t\treturn $action$"
+		end = "$action$ := $actor$.Known(%s)\n\t\t$kernel$.Fence($kernel$.SystemScope)\n\t\treturn $action$"
 	}
 	call := a.Handler + "($t$, " + args + "$state$, $in$, $out$)"
 	return strings.NewReplacer(names...).Replace(fmt.Sprintf(`func %s($t$ $kernel$.Thread, $shape$ $actor$.Shape, $control$ []uint64, $cursors$ []uint32, $states$ []%s, $inbox$, $outbox$, $post$, $host$ []uint64%s) {

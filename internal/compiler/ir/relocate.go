@@ -1,62 +1,67 @@
 package ir
 
-// Relocate gives all of a body one position.
-func Relocate(body []Stmt, pos Pos) {
+// Relocate gives what of a body is in some files another position.
+func Relocate(body []Stmt, pos Pos, in func(file string) bool) {
+	move := func(p *Pos) {
+		if in(p.File) {
+			*p = pos
+		}
+	}
 	v := Visitor{
 		Stmt: func(s Stmt) bool {
 			switch s := s.(type) {
 			case *Assign:
-				s.Pos = pos
+				move(&s.Pos)
 			case *If:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Loop:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Return:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Call:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Atomic:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Barrier:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Fence:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Panic:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Memory:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Warp:
-				s.Pos = pos
+				move(&s.Pos)
 			case *Effect:
-				s.Pos = pos
+				move(&s.Pos)
 			case *LoadVector:
-				s.Pos = pos
+				move(&s.Pos)
 			case *StoreVector:
-				s.Pos = pos
+				move(&s.Pos)
 			}
 			return true
 		},
 		Expr: func(e Expr) bool {
 			switch e := e.(type) {
 			case *Binary:
-				e.Pos = pos
+				move(&e.Pos)
 			case *SliceExpr:
-				e.Pos = pos
+				move(&e.Pos)
 			case *Intrinsic:
-				e.Pos = pos
+				move(&e.Pos)
 			}
 			return true
 		},
 		Place: func(p Place) bool {
 			switch p := p.(type) {
 			case *DerefPlace:
-				p.Pos = pos
+				move(&p.Pos)
 			case *IndexPlace:
-				p.Pos = pos
+				move(&p.Pos)
 			case *ElemPlace:
-				p.Pos = pos
+				move(&p.Pos)
 			case *ArrayPlace:
-				p.Pos = pos
+				move(&p.Pos)
 			}
 			return true
 		},

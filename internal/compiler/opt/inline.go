@@ -2,6 +2,8 @@ package opt
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"quern.dev/internal/compiler/ir"
 )
@@ -24,6 +26,9 @@ func inline(k *ir.Kernel) error {
 // kernelPackage is the package whose functions kernels stand on: what fails in them
 // is a fault of the caller, also where Go calls them.
 const kernelPackage = "quern.dev/kernel"
+
+// actorPackage is the same for handlers of actors.
+const actorPackage = "quern.dev/ring/actor"
 
 // maxInlined bounds the statements of a kernel after inlining. Functions that
 // each call the next one twice double it with every step.
@@ -116,14 +121,32 @@ func (in *inliner) expand(caller *ir.Func, call *ir.Call) []ir.Stmt {
 		out = append(out, &ir.Assign{Dst: &ir.VarPlace{Var: v}, Src: call.Args[i], Pos: call.Pos})
 	}
 	body := c.Body(f.Body)
-	if f.Go.Package == kernelPackage {
-		ir.Relocate(body, call.Pos)
+	if in := ownFiles(f, call); in != nil {
+		ir.Relocate(body, call.Pos, in)
 	}
 	exit := &ir.Label{Name: f.Name}
 	results := &results{caller: caller, dst: call.Dst, exit: exit}
 	block := &ir.Block{Label: exit, Body: results.replace(body)}
 	return append(out, dissolve(block)...)
 }
+
+// ownFiles reports which files of a function are not the programmer's, nil if none is: what
+// goes wrong there is the caller's mistake, and gets the position of the call.
+func ownFiles(f *ir.Func, call *ir.Call) func(file string) bool {
+	switch {
+	case f.Go.Package == kernelPackage:
+		return func(string) bool { return true }
+	case f.Go.Package == actorPackage && !inActor(call.Pos.File) && !slices.Contains(actorLoops, f.Go.Name):
+		return inActor
+	}
+	return nil
+}
+
+// actorLoops are the functions of package ring/actor that call a handler. What goes wrong
+// in them is their own mistake.
+var actorLoops = []string{"Serve", "ServeWarp"}
+
+func inActor(file string) bool { return strings.HasPrefix(file, actorPackage+"/") }
 
 // results turns the returns of an inlined body into assignments.
 type results struct {

@@ -106,3 +106,47 @@ func volley(t *testing.B, list []*ring.Actor[Message, Message], total int) int {
 	wg.Wait()
 	return rounds * batch * len(list)
 }
+
+// BenchmarkPairs measures messages between actors that the program has no part in:
+// pairs play ball, and each turn is one message. The rate must grow with the number of
+// processors as long as there are pairs for them.
+func BenchmarkPairs(bm *testing.B) {
+	for _, b := range backends {
+		for _, pairs := range []int{1, 2, 8, 32} {
+			bm.Run(fmt.Sprintf("%s/pairs=%d", b, pairs), func(t *testing.B) {
+				rt := open(t, b)
+				ctx := t.Context()
+				end, err := SpawnCount(ctx, rt, ring.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				var first, second []*ring.Actor[Ball, Ball]
+				for range pairs {
+					x, err := SpawnBounce(ctx, rt, ring.Options{State: Match{Result: end.Ref()}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					y, err := SpawnBounce(ctx, rt, ring.Options{State: Match{Result: end.Ref()}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					first, second = append(first, x), append(second, y)
+				}
+				turns := t.N/pairs + 1
+				t.ResetTimer()
+				for i, a := range first {
+					if err := a.Tell(ctx, Ball{Back: second[i].Ref(), Left: uint32(turns)}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				for got := (Ball{}); got.Count < uint32(pairs); {
+					time.Sleep(100 * time.Microsecond) // not to take part
+					if got, err = end.Ask(ctx, Ball{}); err != nil {
+						t.Fatal(err)
+					}
+				}
+				t.ReportMetric(float64(pairs*turns)/t.Elapsed().Seconds()/1e6, "M-msg/s")
+			})
+		}
+	}
+}

@@ -283,3 +283,46 @@ func turned(t kernel.Thread, _ *uint32, in *page, out *page) kernel.Action {
 	}
 	return kernel.Reply
 }
+
+// Misuse says what a handler does wrong.
+type Misuse struct {
+	How    How
+	Action uint32 // for Invent
+	To     actor.Ref[int64]
+	Values actor.Payload[int32]
+}
+
+// How is a way to do it.
+type How uint32
+
+// Ways of misuse.
+const (
+	Invent    How = iota // return an action that there is not
+	SendOut              // send to a mailbox outside of the memory
+	OpenBad              // open a reference to no payload
+	FreeBad              // release one
+	FirstOnly            // fail in the first thread only
+)
+
+// misuser does what it should not.
+//
+//quern:actor block=64
+func misuser(t kernel.Thread, c *actor.Context, data []int32, state *int64, in *Misuse, out *int64) kernel.Action {
+	switch in.How {
+	case Invent:
+		return kernel.Action(in.Action)
+	case SendOut:
+		n := int64(1)
+		actor.Send(t, c, in.To, &n)
+	case OpenBad:
+		values := in.Values.Open(c, data)
+		*out = int64(values[0])
+	case FreeBad:
+		in.Values.Release(c)
+	case FirstOnly:
+		if t.ThreadIdx.X == 0 {
+			panic("asked to")
+		}
+	}
+	return kernel.Reply
+}

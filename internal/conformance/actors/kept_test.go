@@ -3,7 +3,9 @@ package actors
 import (
 	"context"
 	"errors"
+	"runtime"
 	"testing"
+	"time"
 
 	"quern.dev/ring"
 )
@@ -129,4 +131,76 @@ func TestRepliesThatAreKeptForActorsThatTakeNone(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The receiver handles a reply that the host delivers without a message of the program.
+func TestAReplyThatTheHostDeliversWakesItsReceiver(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		a, b := keeping(t, ctx, rt)
+		handled := func(want uint64) {
+			t.Helper()
+			for b.Info().Handled < want {
+				if ctx.Err() != nil {
+					t.Fatalf("%+v, want %d messages handled", b.Info(), want)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		}
+		if err := b.Activate(); err != nil {
+			t.Fatal(err)
+		}
+		handled(boxed)
+		if _, err := a.Terminate(ctx); err != nil {
+			t.Fatal(err)
+		}
+		handled(boxed + 1)
+	})
+}
+
+// Actors that have ended keep their replies, and not the rings for as many messages as
+// they could have had.
+func TestUnreadRepliesKeepNoRings(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		const rounds, rings = 100, 300 << 10 // bytes of an actor's rings, at least
+		var ended []*ring.Actor[Message, Message]
+		heap := func() uint64 {
+			runtime.GC()
+			var m runtime.MemStats
+			runtime.ReadMemStats(&m)
+			return m.HeapAlloc
+		}
+		before := uint64(0)
+		for i := range uint32(rounds) {
+			a := spawned(t, ctx, rt, SpawnEcho, ring.Options{})
+			if err := a.Send(ctx, Message{[16]uint32{i}}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.Terminate(ctx); err != nil {
+				t.Fatal(err)
+			}
+			ended = append(ended, a)
+			if i == 9 {
+				before = heap()
+			}
+		}
+		if grown := int64(heap() - before); grown > (rounds-10)*rings/4 {
+			t.Errorf("%d actors that have ended keep %d bytes each", rounds-10, grown/(rounds-10))
+		}
+		check := func(list []*ring.Actor[Message, Message], from int) {
+			for i, a := range list {
+				if r, err := a.Receive(ctx); err != nil || r.Words[0] != uint32(from+i+1) {
+					t.Fatalf("reply %d: %v, %v", from+i, r.Words[0], err)
+				}
+			}
+		}
+		check(ended[:rounds/2], 0)
+		if err := rt.Close(); err != nil {
+			t.Error(err)
+		}
+		check(ended[rounds/2:], rounds/2)
+		var state *ring.StateError
+		if _, err := ended[0].Receive(ctx); !errors.As(err, &state) {
+			t.Errorf("after the last reply: %v", err)
+		}
+	})
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/ring"
 )
 
@@ -258,4 +259,83 @@ func TestFullQueuesDropTheirOldest(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestSendersMayKnowTheIDOfAMessage: replies, dead letters and handlers have the same.
+func TestSendersMayKnowTheIDOfAMessage(t *testing.T) {
+	each(t, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		a := spawned(t, ctx, rt, SpawnEcho, ring.Options{Inactive: true, Capacity: 64})
+		seen := map[uint64]bool{}
+		var ids [12]uint64
+		var told uint64
+		if err := a.Tell(ctx, Message{}, ring.ID(&told), ring.TTL(time.Millisecond)); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(2 * time.Millisecond)
+		for i := range ids {
+			if i == 5 { // in the queue before that, in the rings after it
+				if err := a.Activate(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := a.Send(ctx, Message{[16]uint32{uint32(i)}}, ring.ID(&ids[i])); err != nil {
+				t.Fatal(err)
+			}
+			if ids[i] == 0 || seen[ids[i]] {
+				t.Errorf("message %d has the ID %d", i, ids[i])
+			}
+			seen[ids[i]] = true
+			if err := a.Tell(ctx, Message{}); err != nil { // without one
+				t.Fatal(err)
+			}
+			if i >= 5 {
+				m, err := a.ReceiveMessage(ctx)
+				if err != nil || m.ID != ids[m.Body.Words[0]-1] {
+					t.Fatalf("%+v, %v; want the ID %d", m, err, ids[m.Body.Words[0]-1])
+				}
+			}
+		}
+		for range 5 {
+			if m, err := a.ReceiveMessage(ctx); err != nil || m.ID != ids[m.Body.Words[0]-1] {
+				t.Fatalf("%+v, %v", m, err)
+			}
+		}
+		if err := a.Send(ctx, Message{}); err != nil {
+			t.Fatal(err)
+		}
+		if m, err := a.ReceiveMessage(ctx); err != nil || m.ID == 0 || seen[m.ID] {
+			t.Errorf("a message whose sender did not ask has the ID %d, %v", m.ID, err)
+		}
+		if l, err := rt.DeadLetters().Receive(ctx); err != nil || l.ID != told || l.Reason != ring.ReasonExpired {
+			t.Errorf("%+v, %v; want the ID %d", l, err, told)
+		}
+		var one uint64
+		if _, err := a.SendBatch(ctx, make([]Message, 2), ring.ID(&one)); !errors.Is(err, ring.ErrInvalid) {
+			t.Errorf("a batch: %v", err)
+		}
+		if err := a.Tell(ctx, Message{}, ring.ID(nil)); !errors.Is(err, ring.ErrInvalid) {
+			t.Errorf("without a place: %v", err)
+		}
+	})
+}
+
+func TestHandlersInGoKnowTheIDThatTheSenderKnows(t *testing.T) {
+	rt := open(t, gpu.CPU)
+	ctx := within(t, 10*time.Second)
+	a, err := ring.SpawnHost(ctx, rt, func(_ context.Context, c *ring.HostContext, _ *int, out *uint64) kernel.Action {
+		*out = c.ID()
+		return kernel.Reply
+	}, ring.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 1000 {
+		var id uint64
+		if got, err := a.Ask(ctx, 1, ring.ID(&id)); err != nil || got != id || id == 0 {
+			t.Fatalf("the handler has the ID %d, the sender %d, %v", got, id, err)
+		}
+		if got, err := a.Ask(ctx, 1); err != nil || got == id {
+			t.Fatalf("another message has the ID %d, too, %v", got, err)
+		}
+	}
 }

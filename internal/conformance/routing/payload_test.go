@@ -413,3 +413,37 @@ func TestManyThreadsSendPayloads(t *testing.T) {
 		wg.Wait()
 	})
 }
+
+// TestOneReleaseTooManyAfterTheProgramHasTakenAHold: it is an error, and takes no hold of
+// another actor.
+func TestOneReleaseTooManyAfterTheProgramHasTakenAHold(t *testing.T) {
+	everyDevice(t, ring.Config{}, func(t *testing.T, ctx context.Context, rt *ring.Runtime) {
+		spawn := func(name string) *ring.Actor[Batch, Result] {
+			return must[*ring.Actor[Batch, Result]](t)(SpawnWork(ctx, rt, ring.Options{Name: name}))
+		}
+		ask := func(a *ring.Actor[Batch, Result], b Batch) Result {
+			t.Helper()
+			return must[Result](t)(a.Ask(ctx, b))
+		}
+		gives, keeps, drops := spawn("gives"), spawn("keeps"), spawn("drops")
+		p := must[*ring.Payload[float32]](t)(ring.NewPayload[float32](rt, 64))
+		if err := gpu.Fill(rt.Device().DefaultStream(), p.Buffer(), 1); err != nil {
+			t.Fatal(err)
+		}
+		if err := rt.Device().Synchronize(ctx); err != nil {
+			t.Fatal(err)
+		}
+		given := ask(gives, Batch{Values: p.Ref(), Do: Give})
+		taken := must[*ring.Payload[float32]](t)(ring.TakePayload(rt, given.Values))
+		ask(keeps, Batch{Values: p.Ref(), Do: Keep})
+		ask(drops, Batch{Values: p.Ref(), Do: Keep})
+		ask(drops, Batch{Do: Drop})
+		ask(keeps, Batch{Do: Drop}) // now only the program has holds
+		if _, err := drops.Ask(ctx, Batch{Do: Drop}); err == nil || !strings.Contains(err.Error(), "released more often than retained") {
+			t.Errorf("one release too many: %v", err)
+		}
+		if err := errors.Join(p.Release(), taken.Release()); err != nil {
+			t.Error(err)
+		}
+	})
+}

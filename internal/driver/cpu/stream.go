@@ -38,6 +38,8 @@ func newStream() *stream {
 
 // resetControl makes the control block ready for the next kernel.
 func (s *stream) resetControl() {
+	// Interpreted kernels get addresses. The stream keeps what they are of, in the heap, which
+	// does not move.
 	at := uint64(uintptr(unsafe.Pointer(unsafe.SliceData(s.printed))))
 	driver.PutControl(s.block(), uint64(uintptr(unsafe.Pointer(&s.words))), at, len(s.printed)*8)
 }
@@ -99,7 +101,7 @@ func (s *stream) Copy(dst, src driver.Memory, n int64) error {
 func (s *stream) move(dst, src unsafe.Pointer, n int64) {
 	s.begin()
 	defer s.end()
-	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n))
+	copy(unsafe.Slice((*byte)(dst), n), unsafe.Slice((*byte)(src), n)) // package gpu has checked n against both, and elements have no pointers
 }
 
 func (s *stream) Fill(dst driver.Memory, pattern []byte, count int64) error {

@@ -1,0 +1,349 @@
+package ring_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"quern.dev/gpu"
+	"quern.dev/kernel"
+	"quern.dev/ring"
+	"quern.dev/ring/actor"
+)
+
+func done(_ context.Context, _ *ring.HostContext, _, _ *int) kernel.Action { return kernel.Done }
+
+// TestValuesThatNobodyHasMadeGiveErrors calls everything with nil values, zero values and
+// nil contexts.
+func TestValuesThatNobodyHasMadeGiveErrors(t *testing.T) {
+	rt := open(t, ring.Config{})
+	ctx := within(t)
+	a := spawn(t, rt, ring.Options{Name: "a"}, done)
+	group, err := ring.NewGroup[int](rt, "group")
+	if err != nil {
+		t.Fatal(err)
+	}
+	payload, err := ring.NewPayload[int32](rt, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer payload.Release()
+	second := func(_ any, err error) error { return err }
+	var none context.Context // nil
+
+	calls := map[string]error{
+		"New of nil":                 second(ring.New(nil, ring.Config{})),
+		"New of a zero device":       second(ring.New(&gpu.Device{}, ring.Config{})),
+		"SpawnHost without context":  second(ring.SpawnHost(none, rt, done, ring.Options{})),
+		"SpawnHost without handler":  second(ring.SpawnHost[int, int](ctx, rt, nil, ring.Options{})),
+		"Spawn without context":      second(ring.Spawn[int, int, int](none, rt, &ring.Program{Kernel: &gpu.Kernel{}}, ring.Options{})),
+		"Spawn without program":      second(ring.Spawn[int, int, int](ctx, rt, nil, ring.Options{})),
+		"Spawn of a zero program":    second(ring.Spawn[int, int, int](ctx, rt, &ring.Program{}, ring.Options{})),
+		"Receive a letter":           second(rt.DeadLetters().Receive(none)),
+		"Receive of nil letters":     second((*ring.DeadLetters)(nil).Receive(ctx)),
+		"Receive of zero letters":    second((&ring.DeadLetters{}).Receive(ctx)),
+		"From nil":                   a.Tell(ctx, 1, ring.From(nil)),
+		"From a nil actor":           a.Tell(ctx, 1, ring.From((*ring.Actor[int, int])(nil))),
+		"From a zero actor":          a.Tell(ctx, 1, ring.From(&ring.Actor[int, int]{})),
+		"From a nil context":         a.Tell(ctx, 1, ring.From((*ring.HostContext)(nil))),
+		"From a zero context":        a.Tell(ctx, 1, ring.From(&ring.HostContext{})),
+		"a zero option":              a.Tell(ctx, 1, ring.MessageOption{}),
+		"Connect to nil":             ring.Connect(a, (*ring.Actor[int, int])(nil)),
+		"Connect to zero":            ring.Connect(a, &ring.Actor[int, int]{}),
+		"Connect nil":                ring.Connect[int, int](nil, a),
+		"Gather of nil":              second(ring.Gather(ctx, []*ring.Actor[int, int]{nil}, []int{1})),
+		"Gather without context":     second(ring.Gather(none, []*ring.Actor[int, int]{a}, []int{1})),
+		"WritePrometheus to nobody":  ring.WritePrometheus(nil, rt),
+		"Resume without Quiesce":     rt.Resume(),
+		"Publish without context":    second(group.Publish(none, 1)),
+		"Route without context":      group.Route(none, 1, 1),
+		"Scatter without context":    second(group.Scatter(none, []int{1})),
+		"Add nil":                    group.Add(nil),
+		"Add a nil actor":            group.Add((*ring.Actor[int, int])(nil)),
+		"Add a zero actor":           group.Add(&ring.Actor[int, int]{}),
+		"Remove nil":                 group.Remove(nil),
+		"Write without context":      payload.Write(none, nil),
+		"Read without context":       payload.Read(none, nil),
+		"ReceiveBatch for nothing":   second(a.ReceiveBatch(none, nil)),
+		"Tell without context":       a.Tell(none, 1),
+		"Send without context":       a.Send(none, 1),
+		"SendBatch without context":  second(a.SendBatch(none, []int{1})),
+		"SendBatch of nothing":       second(a.SendBatch(none, nil)),
+		"Ask without context":        second(a.Ask(none, 1)),
+		"Receive without context":    second(a.Receive(none)),
+		"ReceiveMessage":             second(a.ReceiveMessage(none)),
+		"Terminate without context":  second(a.Terminate(none)),
+		"a trace of a negative size": second(rt.StartTrace(-1)),
+	}
+	for what, rt := range map[string]*ring.Runtime{"nil": nil, "zero": {}} {
+		for name, err := range map[string]error{
+			"SpawnHost":   second(ring.SpawnHost(ctx, rt, done, ring.Options{})),
+			"Spawn":       second(ring.Spawn[int, int, int](ctx, rt, &ring.Program{Kernel: &gpu.Kernel{}}, ring.Options{})),
+			"Find":        second(ring.Find[int, int](rt, "a")),
+			"Lookup":      second(rt.Lookup("a")),
+			"NewGroup":    second(ring.NewGroup[int](rt, "g")),
+			"FindGroup":   second(ring.FindGroup[int](rt, "g")),
+			"NewPayload":  second(ring.NewPayload[int](rt, 1)),
+			"OpenPayload": second(ring.OpenPayload(rt, actor.Payload[int]{})),
+			"TakePayload": second(ring.TakePayload(rt, actor.Payload[int]{})),
+			"StartTrace":  second(rt.StartTrace(0)),
+			"Quiesce":     rt.Quiesce("test"),
+			"Resume":      rt.Resume(),
+		} {
+			calls[name+" of a "+what+" runtime"] = err
+		}
+		if err := rt.Close(); err != nil {
+			t.Errorf("Close of a %s runtime: %v", what, err)
+		}
+		if err := errors.Join(rt.WritePrometheus(io.Discard), ring.WritePrometheus(io.Discard, rt)); err != nil {
+			t.Errorf("WritePrometheus of a %s runtime: %v", what, err)
+		}
+		for range rt.Actors() {
+			t.Errorf("a %s runtime has actors", what)
+		}
+		if rt.Number() != 0 || rt.Device() != nil || rt.Groups() != nil || rt.Stats().Accepted != 0 || rt.DeadLetters().Len() != 0 {
+			t.Errorf("a %s runtime has something", what)
+		}
+		d := rt.DeadLetters()
+		if d.Total() != 0 || d.Count(ring.ReasonExpired) != 0 || d.Overflow() != 0 {
+			t.Errorf("a %s runtime has had dead letters", what)
+		}
+		for range d.All() {
+			t.Errorf("a %s runtime has dead letters", what)
+		}
+	}
+	for what, a := range map[string]*ring.Actor[int, int]{"nil": nil, "zero": {}} {
+		for name, err := range map[string]error{
+			"Ask":            second(a.Ask(ctx, 1)),
+			"Send":           a.Send(ctx, 1),
+			"SendBatch":      second(a.SendBatch(ctx, []int{1})),
+			"Tell":           a.Tell(ctx, 1),
+			"Receive":        second(a.Receive(ctx)),
+			"ReceiveMessage": second(a.ReceiveMessage(ctx)),
+			"ReceiveBatch":   second(a.ReceiveBatch(ctx, make([]int, 1))),
+			"Activate":       a.Activate(),
+			"Deactivate":     a.Deactivate(),
+			"Restart":        a.Restart(false),
+			"Terminate":      second(a.Terminate(ctx)),
+			"Info":           a.Info().Err,
+		} {
+			calls[name+" of a "+what+" actor"] = err
+		}
+		for _, err := range a.Replies(ctx) {
+			calls["Replies of a "+what+" actor"] = err
+		}
+		if a.Name() != "" || a.State() != ring.Terminated || a.Ref() != (actor.Ref[int]{}) {
+			t.Errorf("a %s actor is something", what)
+		}
+	}
+	for what, g := range map[string]*ring.Group[int]{"nil": nil, "zero": {}} {
+		for name, err := range map[string]error{
+			"Add":     g.Add(a),
+			"Remove":  g.Remove(a),
+			"Publish": second(g.Publish(ctx, 1)),
+			"Route":   g.Route(ctx, 1, 1),
+			"Scatter": second(g.Scatter(ctx, []int{1})),
+		} {
+			calls[name+" of a "+what+" group"] = err
+		}
+		if g.Name() != "" || g.Ref() != (actor.Group[int]{}) || g.Members() != nil || g.Close() != nil {
+			t.Errorf("a %s group is something", what)
+		}
+	}
+	for what, p := range map[string]*ring.Payload[int32]{"nil": nil, "zero": {}} {
+		for name, err := range map[string]error{"Write": p.Write(ctx, []int32{1}), "Read": p.Read(ctx, make([]int32, 1)), "Release": p.Release()} {
+			calls[name+" of a "+what+" payload"] = err
+		}
+		if p.Len() != 0 || p.Buffer() != nil || p.Ref() != (actor.Payload[int32]{}) {
+			t.Errorf("a %s payload is something", what)
+		}
+	}
+	for what, tr := range map[string]*ring.Trace{"nil": nil, "zero": {}} {
+		tr.Stop()
+		if tr.Lost() != 0 {
+			t.Errorf("a %s trace has lost events", what)
+		}
+		calls["WriteTo of a "+what+" trace"] = second(tr.WriteTo(io.Discard))
+	}
+	for name, err := range calls {
+		if !errors.Is(err, ring.ErrInvalid) || !strings.HasPrefix(err.Error(), "ring: ") && !strings.Contains(err.Error(), ": ring: ") {
+			t.Errorf("%s: got %v, want ErrInvalid", name, err)
+		}
+	}
+	for what, c := range map[string]*ring.HostContext{"nil": nil, "zero": {}} {
+		_, has := c.Deadline()
+		if c.Name() != "" || c.Runtime() != nil || c.Sender() != "" || c.ID() != 0 || c.Correlation() != 0 || c.Priority() != 0 || has {
+			t.Errorf("a %s context is something", what)
+		}
+	}
+	if i := a.Info(); i.Accepted != 0 {
+		t.Errorf("%d messages were accepted", i.Accepted)
+	}
+}
+
+// TestContextsThatWereCancelledSendNothing: nothing begins with a context that has ended.
+func TestContextsThatWereCancelledSendNothing(t *testing.T) {
+	rt := open(t, ring.Config{})
+	a := spawn(t, rt, ring.Options{}, done)
+	group, err := ring.NewGroup[int](rt, "group")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := group.Add(a); err != nil {
+		t.Fatal(err)
+	}
+	payload, err := ring.NewPayload[int32](rt, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer payload.Release()
+	cancelled, cancel := context.WithCancel(context.Background())
+	cancel()
+	second := func(_ any, err error) error { return err }
+	for name, err := range map[string]error{
+		"Send":           a.Send(cancelled, 1),
+		"SendBatch":      second(a.SendBatch(cancelled, []int{1, 2})),
+		"Tell":           a.Tell(cancelled, 1),
+		"Ask":            second(a.Ask(cancelled, 1)),
+		"Receive":        second(a.Receive(cancelled)),
+		"Publish":        second(group.Publish(cancelled, 1)),
+		"Route":          group.Route(cancelled, 1, 1),
+		"Scatter":        second(group.Scatter(cancelled, []int{1})),
+		"Gather":         second(ring.Gather(cancelled, []*ring.Actor[int, int]{a}, []int{1})),
+		"SpawnHost":      second(ring.SpawnHost(cancelled, rt, done, ring.Options{})),
+		"Receive letter": second(rt.DeadLetters().Receive(cancelled)),
+		"Write":          payload.Write(cancelled, []int32{1}),
+		"Read":           payload.Read(cancelled, make([]int32, 1)),
+	} {
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("%s: got %v, want context.Canceled", name, err)
+		}
+	}
+	if i := a.Info(); i.Accepted != 0 {
+		t.Errorf("%d messages were accepted", i.Accepted)
+	}
+	n := 0
+	for range rt.Actors() {
+		n++
+	}
+	if n != 1 {
+		t.Errorf("there are %d actors, want 1", n)
+	}
+}
+
+// TestErrorsOfOptionsNameTheActor: the name, or that of the handler, and the option.
+func TestErrorsOfOptionsNameTheActor(t *testing.T) {
+	rt := open(t, ring.Config{})
+	for option, o := range map[string]ring.Options{
+		"capacity":      {Capacity: -1},
+		"Patience":      {Patience: -1},
+		"MaxRestarts":   {MaxRestarts: -1},
+		"RestartWindow": {RestartWindow: -1},
+		"policy":        {Full: 17},
+		"batch":         {Batch: -1},
+		"Spin":          {Spin: -1},
+		"Nap":           {Nap: time.Second},
+		"Options.State": {State: 1},
+	} {
+		for _, name := range []string{"", "sensor 7"} {
+			o.Name = name
+			_, err := ring.SpawnHost(within(t), rt, done, o)
+			if want := fmt.Sprintf("spawn %s: ", max(name, "host")); !errors.Is(err, ring.ErrInvalid) || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), option) {
+				t.Errorf("%s of %q: got %v, want one with %q", option, name, err, want)
+			}
+		}
+	}
+}
+
+// TestADuplicateNameIsAnErrorOfItsOwn: of actors and of groups.
+func TestADuplicateNameIsAnErrorOfItsOwn(t *testing.T) {
+	rt := open(t, ring.Config{})
+	spawn(t, rt, ring.Options{Name: "a"}, done)
+	if _, err := ring.NewGroup[int](rt, "a"); err != nil {
+		t.Errorf("a group with the name of an actor: %v", err)
+	}
+	_, again := ring.SpawnHost(within(t), rt, done, ring.Options{Name: "a"})
+	_, group := ring.NewGroup[string](rt, "a")
+	_, option := ring.SpawnHost(within(t), rt, done, ring.Options{Name: "b", Capacity: -1})
+	for _, err := range []error{again, group} {
+		if !errors.Is(err, ring.ErrNameTaken) || !errors.Is(err, ring.ErrInvalid) || !strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("got %v, want ErrNameTaken", err)
+		}
+	}
+	if errors.Is(option, ring.ErrNameTaken) {
+		t.Errorf("%v is ErrNameTaken", option)
+	}
+}
+
+// TestConvertedReferencesToPayloadsAreRefused: Go converts references of one type to
+// another, and the elements would be others.
+func TestConvertedReferencesToPayloadsAreRefused(t *testing.T) {
+	type wide struct{ Values actor.Payload[float64] }
+	rt := open(t, ring.Config{})
+	ctx := within(t)
+	a := spawn(t, rt, ring.Options{}, func(_ context.Context, _ *ring.HostContext, _ *wide, _ *int) kernel.Action { return kernel.Done })
+	p, err := ring.NewPayload[float32](rt, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, err := ring.NewPayload[float64](rt, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	converted := actor.Payload[float64](p.Ref())
+	_, opened := ring.OpenPayload(rt, converted)
+	for name, err := range map[string]error{"sending": a.Tell(ctx, wide{converted}), "opening": opened} {
+		if !errors.Is(err, ring.ErrInvalid) || !strings.Contains(err.Error(), "float64") || !strings.Contains(err.Error(), "float32") {
+			t.Errorf("%s: got %v, want an error with both types", name, err)
+		}
+	}
+	if err := a.Tell(ctx, wide{q.Ref()}); err != nil {
+		t.Error(err)
+	}
+	if err := errors.Join(p.Release(), q.Release()); err != nil {
+		t.Error(err)
+	}
+	if _, err := a.Terminate(ctx); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestCloseSaysWhichRepliesNobodyReceived: they are in its error, by actor.
+func TestCloseSaysWhichRepliesNobodyReceived(t *testing.T) {
+	rt := openAlone(t, ring.Config{})
+	ctx := within(t)
+	reply := func(_ context.Context, _ *ring.HostContext, in, out *int) kernel.Action { return kernel.Reply }
+	a := spawn(t, rt, ring.Options{Name: "a"}, reply)
+	b := spawn(t, rt, ring.Options{Name: "b"}, reply)
+	for i := range 5 {
+		if err := a.Send(ctx, i); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := b.Send(ctx, 1); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Receive(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for a.Info().Handled < 5 {
+		time.Sleep(time.Millisecond)
+	}
+	err := rt.Close()
+	left, ok := errors.AsType[*ring.LeftError](err)
+	if !ok || left.Replies != 4 || left.Messages != 0 || len(left.Actors) != 1 || left.Actors[0] != "a" || !strings.Contains(err.Error(), "4 replies that nobody received, of a") {
+		t.Fatalf("got %v, want 4 replies of a", err)
+	}
+	for range 4 {
+		if _, err := a.Receive(ctx); err != nil {
+			t.Errorf("a reply after Close: %v", err)
+		}
+	}
+}
