@@ -81,7 +81,7 @@ func (rt *Runtime) vanish() error {
 		errs = append(errs, c.free())
 	}
 	rt.lingering = nil
-	return errors.Join(append(errs, rt.payloads.close(), rt.post.close())...)
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())...)
 }
 
 // linger is the error of handlers of a cohort that is closed which do not return, nil if
@@ -155,7 +155,7 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
 	if len(rt.lingering) == 0 {
-		errs = append(errs, rt.payloads.close(), rt.post.close())
+		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())
 	}
 	if len(left.Actors) > 0 {
 		errs = append(errs, left)

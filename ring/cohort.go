@@ -110,6 +110,11 @@ func newCohort[State, In, Out any](rt *Runtime, p *Program, shape actor.Shape, s
 	if c.stream, err = rt.dev.NewStream(context.Background(), gpu.Detached()); err != nil {
 		return nil, err
 	}
+	if c.resident {
+		if err := rt.spares.fill(rt.dev); err != nil {
+			return nil, err
+		}
+	}
 	slots := slotsOf(shape)
 	for i, b := range [...]struct {
 		to    **gpu.HostBuffer[uint64]

@@ -137,7 +137,7 @@ func (c *cohort) leaveBehind() error {
 	if err := c.stream.Record(end); err != nil {
 		return errors.Join(err, end.Close())
 	}
-	s, err := c.rt.dev.NewStream(context.Background(), gpu.Detached())
+	s, err := c.rt.spares.take()
 	if err != nil {
 		return errors.Join(err, end.Close())
 	}
@@ -175,6 +175,14 @@ func (c *cohort) returned() {
 			c.stuck--
 		}
 	}
+	c.orphans = slices.DeleteFunc(c.orphans, func(o *orphan) bool {
+		over := !slices.ContainsFunc(c.tenants, func(t tenant) bool { return t.left == o })
+		if over {
+			c.rt.note(o.end.Close())
+			c.rt.spares.put(o.stream)
+		}
+		return over
+	})
 }
 
 // reckon counts the message of a handler that was stuck and has failed after all, in a

@@ -86,6 +86,7 @@ type Runtime struct {
 
 	hosts    atomic.Bool // there have been host actors
 	bags     bags
+	spares   spareStreams
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
 	workers  workerPool

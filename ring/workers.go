@@ -35,7 +35,9 @@ type worker struct {
 	runs  int        // of next in succession
 	queue blockQueue // others steal from it
 	turns int        // runs so far
-	from  int        // worker to steal from first
+
+	yields bool // other goroutines are to have their turn
+	from   int  // worker to steal from first
 }
 
 // blockQueue is blocks in the order in which they came. Each is in at most one queue.
@@ -98,8 +100,11 @@ func (p *workerPool) add(l *local, w *worker) {
 }
 
 // again has the worker that has just run l run it once more, after what else it has.
+// The block may wait for others, such as the handler of a host actor whose mailbox is
+// full: they get the processor first.
 func (w *worker) again(l *local) {
 	w.queue.push(l)
+	w.yields = true
 	if w.next != nil || w.queue.length.Load() > 1 {
 		w.pool.wakeOne()
 	}
@@ -155,6 +160,10 @@ func (w *worker) serve() {
 			}
 		}
 		l.serve(w)
+		if w.yields {
+			w.yields = false
+			runtime.Gosched()
+		}
 		if p := w.pool; p.working.Load() > p.limit.Load() && w.retire() {
 			return
 		}
