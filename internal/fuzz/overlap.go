@@ -113,7 +113,7 @@ func (f *frame) overlap() {
 			f.add(v)
 		case n == 7:
 			*f.fresh++
-			v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: tInt, limit: w.n + 1}
+			v := &variable{name: fmt.Sprintf("v%d", *f.fresh), t: tInt, fixed: true, limit: w.n + 1}
 			f.line("%s := copy(%s, %s)", v.name, f.slice(w, m), f.slice(w, 1+g.IntN(w.n)))
 			f.add(v)
 		case n == 8:
