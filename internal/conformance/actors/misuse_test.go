@@ -2,9 +2,9 @@ package actors
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 
@@ -54,14 +54,13 @@ func TestMisuseNamesTheHandler(t *testing.T) {
 	}
 }
 
+//go:embed handlers.go
+var handlersSource string // test binaries run where there is no source
+
 // lastLineOf is the number of the last line of handlers.go with some text.
 func lastLineOf(t *testing.T, text string) int {
 	t.Helper()
-	source, err := os.ReadFile("handlers.go")
-	if err != nil {
-		t.Fatal(err)
-	}
-	lines := strings.Split(string(source), "\n")
+	lines := strings.Split(handlersSource, "\n")
 	for i := len(lines) - 1; i >= 0; i-- {
 		if strings.Contains(lines[i], text) {
 			return i + 1

@@ -532,6 +532,13 @@ func TestStreamsBesideAResident(t *testing.T) {
 			}
 			list = append(list, s)
 		}
+		handles := map[uintptr]bool{0: true}
+		for _, s := range list {
+			if h := s.(*stream).handle; handles[h] {
+				t.Fatalf("stream %#x is nobody's, or another's too", h)
+			}
+			handles[s.(*stream).handle] = true
+		}
 		for _, s := range list {
 			if err := s.Close(); err != nil {
 				t.Fatal(err)

@@ -40,9 +40,11 @@ func (d *device) NewPriorityStream(priority int) (driver.Stream, error) {
 func (d *device) newHandle(priority int) (handle uintptr, err error) {
 	at := uintptr(unsafe.Pointer(&handle))
 	if priority == 0 {
-		return handle, d.call(cuStreamCreate, at, streamNonBlocking)
+		err = d.call(cuStreamCreate, at, streamNonBlocking)
+	} else {
+		err = d.call(cuStreamCreateWithPriority, at, streamNonBlocking, uintptr(-priority))
 	}
-	return handle, d.call(cuStreamCreateWithPriority, at, streamNonBlocking, uintptr(-priority))
+	return handle, err
 }
 
 // spareStreams are streams of the driver that nobody uses, by priority.
