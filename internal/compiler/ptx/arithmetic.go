@@ -185,6 +185,9 @@ func (g *generator) divide(e *ir.Binary, dst operand) operand {
 		g.at(e.Pos)
 		g.checkDivisor(y, e.Pos)
 	}
+	if width(t.Kind) == 64 && !y.immediate && g.synchronises() {
+		return g.divide64(e, dst, x, y)
+	}
 	opcode := "div."
 	if e.Op == ir.Rem {
 		opcode = "rem."

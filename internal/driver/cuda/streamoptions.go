@@ -38,11 +38,10 @@ func (d *device) NewPriorityStream(priority int) (driver.Stream, error) {
 
 // newHandle makes a stream of the driver.
 func (d *device) newHandle(priority int) (handle uintptr, err error) {
-	at := uintptr(unsafe.Pointer(&handle))
 	if priority == 0 {
-		err = d.call(cuStreamCreate, at, streamNonBlocking)
+		err = d.call(cuStreamCreate, uintptr(unsafe.Pointer(&handle)), streamNonBlocking)
 	} else {
-		err = d.call(cuStreamCreateWithPriority, at, streamNonBlocking, uintptr(-priority))
+		err = d.call(cuStreamCreateWithPriority, uintptr(unsafe.Pointer(&handle)), streamNonBlocking, uintptr(-priority))
 	}
 	return handle, err
 }

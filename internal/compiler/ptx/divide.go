@@ -1,0 +1,99 @@
+package ptx
+
+import "quern.dev/internal/compiler/ir"
+
+// Of a 64-bit division ptxas makes a call. Where a kernel has such calls and barriers,
+// ptxas 13.0 gives a uniform register that one side of a divergent branch still needs
+// to the other side, which runs first (13.5 does not). So in kernels with barriers the
+// division is written out.
+
+// synchronises reports whether the kernel has barriers.
+func (g *generator) synchronises() bool {
+	found := false
+	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
+		_, barrier := s.(*ir.Barrier)
+		found = found || barrier
+		return !found
+	}}
+	v.Body(g.kernel.Func.Body)
+	return found || g.usesBulk()
+}
+
+// divide64 emits a quotient or remainder of 64 bits without a call.
+func (g *generator) divide64(e *ir.Binary, dst, x, y operand) operand {
+	if !e.Type().IsSigned() {
+		quotient, rest := g.divideUnsigned(x, y)
+		return g.moved(dst, pickOf(e.Op, quotient, rest))
+	}
+	size := func(x operand) operand {
+		r := g.register(b64Class)
+		g.emit("abs.s64", r, x)
+		return r
+	}
+	quotient, rest := g.divideUnsigned(size(x), size(y))
+	result, signs := pickOf(e.Op, quotient, rest), g.inRegister(x)
+	if e.Op == ir.Div {
+		both := g.register(b64Class)
+		g.emit("xor.b64", both, x, y)
+		signs = both
+	}
+	negative, negated := g.register(predClass), g.register(b64Class)
+	g.emit("setp.lt.s64", negative, signs, intOperand(b64Class, 0))
+	g.emit("neg.s64", negated, result)
+	return g.choose(dst, condition{pred: negative}, negated, result)
+}
+
+func pickOf(op ir.BinaryOp, quotient, rest operand) operand {
+	if op == ir.Rem {
+		return rest
+	}
+	return quotient
+}
+
+// moved puts a value into dst, if that is a register.
+func (g *generator) moved(dst, x operand) operand {
+	if dst == (operand{}) {
+		return x
+	}
+	g.move(dst, x)
+	return dst
+}
+
+// divideUnsigned emits a quotient and its remainder. The reciprocal 2**64/d, from
+// below, has 22 bits from the hardware, and twice as many after each of two steps of
+// Newton; the quotient is two less than it should be at most.
+func (g *generator) divideUnsigned(n, d operand) (quotient, rest operand) {
+	n, d = g.inRegister(n), g.inRegister(d)
+	f, near, bits, z := g.register(f32Class), g.register(f32Class), g.register(b32Class), g.register(b64Class)
+	g.emit("cvt.rp.f32.u64", f, d)
+	g.emit("rcp.approx.ftz.f32", near, f)
+	g.emit("mov.b32", bits, near)
+	const scale = 64<<23 - 2 // 2**64, and two units in the last place less
+	g.emit("add.u32", bits, bits, intOperand(b32Class, scale))
+	g.emit("mov.b32", near, bits)
+	g.emit("cvt.rzi.u64.f32", z, near)
+	for range 2 {
+		product, missing := g.register(b64Class), g.register(b64Class)
+		g.emit("mul.lo.u64", product, z, d)
+		g.emit("neg.s64", product, product)
+		g.emit("mul.hi.u64", missing, z, product)
+		next := g.register(b64Class)
+		g.emit("add.u64", next, z, missing)
+		z = next
+	}
+	product := g.register(b64Class)
+	quotient, rest = g.register(b64Class), g.register(b64Class)
+	g.emit("mul.hi.u64", quotient, n, z)
+	g.emit("mul.lo.u64", product, quotient, d)
+	g.emit("sub.u64", rest, n, product)
+	for range 2 {
+		more := g.register(predClass)
+		less, one := g.register(b64Class), g.register(b64Class)
+		g.emit("setp.ge.u64", more, rest, d)
+		g.emit("sub.u64", less, rest, d)
+		g.emit("add.u64", one, quotient, intOperand(b64Class, 1))
+		rest = g.choose(operand{}, condition{pred: more}, less, rest)
+		quotient = g.choose(operand{}, condition{pred: more}, one, quotient)
+	}
+	return quotient, rest
+}
