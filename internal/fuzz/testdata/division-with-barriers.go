@@ -68,4 +68,3 @@ func imageP0(x float64) uint64 {
 	}
 	return math.Float64bits(x)
 }
-
