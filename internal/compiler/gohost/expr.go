@@ -224,6 +224,14 @@ func (e *emitter) zero(t *ir.Type) string {
 	return s + "(nil)"
 }
 
+// negation prints that a condition does not hold.
+func (e *emitter) negation(cond ir.Expr) string {
+	if x, ok := cond.(*ir.Unary); ok && x.Op == ir.LNot {
+		return e.value(x.X, ir.TBool, precOr)
+	}
+	return "!" + e.value(cond, ir.TBool, precUnary)
+}
+
 func (e *emitter) unary(x *ir.Unary) string {
 	op := [...]string{ir.Neg: "-", ir.Not: "^", ir.LNot: "!"}[x.Op]
 	if x.Op == ir.LNot {

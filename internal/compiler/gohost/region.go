@@ -86,7 +86,7 @@ func (e *emitter) uniformLoop(s *ir.Loop, c *control) {
 		e.items(pre)
 		if !inHeader && s.Cond != nil {
 			e.faults(mayFault)
-			e.out.at(s.Pos, e.facts.exprMayFault(s.Cond), "if !%s {", e.value(s.Cond, ir.TBool, precUnary))
+			e.out.at(s.Pos, e.facts.exprMayFault(s.Cond), "if %s {", e.negation(s.Cond))
 			e.out.add("\tbreak")
 			e.out.add("}")
 		}

@@ -244,7 +244,7 @@ func (e *emitter) loop(s *ir.Loop, init string) {
 	if len(s.Pre) > 0 {
 		e.stmts(s.Pre)
 		if s.Cond != nil {
-			e.out.at(s.Pos, e.facts.exprMayFault(s.Cond), "if !%s {", e.value(s.Cond, ir.TBool, precUnary))
+			e.out.at(s.Pos, e.facts.exprMayFault(s.Cond), "if %s {", e.negation(s.Cond))
 			e.out.add("\tbreak")
 			e.out.add("}")
 		}

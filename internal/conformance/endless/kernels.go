@@ -1,5 +1,7 @@
 package endless
 
+//lint:file-ignore SA5002,SA4003 kernels that do not end are what the package is for
+
 import "quern.dev/kernel"
 
 //quern:kernel
