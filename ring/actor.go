@@ -170,7 +170,9 @@ func (a *Actor[In, Out]) Tell(ctx context.Context, msg In, opts ...MessageOption
 // Receive returns the next reply to a message that was sent with [Actor.Send]: for
 // messages of one priority in the order in which they were. If the handler failed
 // on a message that is the error, once, a [*HandlerError]. Messages without a reply
-// are passed over; those that expired or were dropped are dead letters.
+// are passed over; those that expired or were dropped are dead letters. A reply that is
+// there is returned even if ctx is cancelled, so that such a context is a look without
+// a wait.
 func (a *Actor[In, Out]) Receive(ctx context.Context) (reply Out, err error) {
 	_, err = a.receive(ctx, unsafe.Pointer(&reply), 1, nil)
 	return reply, err
@@ -195,7 +197,10 @@ func (a *Actor[In, Out]) ReceiveBatch(ctx context.Context, replies []Out) (int, 
 }
 
 func (a *Actor[In, Out]) receive(ctx context.Context, replies unsafe.Pointer, n int, head *heading) (int, error) {
-	c, err := a.usable(ctx, "receive")
+	c, err := a.made("receive")
+	if err == nil && ctx == nil {
+		err = c.about("receive", errNilContext)
+	}
 	if err != nil || n == 0 {
 		return 0, err
 	}
