@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/bench/ringsoak",
 	Text:    quern_gen_ptx,
-	Sum:     "2a559bfb2d00ea935cb9336b44409c75a22d2d66d821d0807f0056a9351c342a",
+	Sum:     "93bf52f4999ab8a88c8cc3396dd861bc7eec4e878872030915e176dbd2164f66",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -143,13 +143,13 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
 			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 31, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.PanicSite, File: "tally.go", Line: 61, Col: 4, Text: "the message is damaged"},
 			{Kind: gpu.PanicSite, File: "tally.go", Line: 65, Col: 3, Text: "asked to"},
 			{Kind: gpu.IndexSite, File: "tally.go", Line: 70, Col: 65},
 			{Kind: gpu.IndexSite, File: "tally.go", Line: 75, Col: 4},
-			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
@@ -160,7 +160,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 
 func tallyActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []book, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *book, in *message, out *answer) kernel.Action {
-		return tally(t, state, in, out)
+		return actor.Known(tally(t, state, in, out))
 	})
 }
 
@@ -255,6 +255,7 @@ func quernHostTallyActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -264,9 +265,9 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[message, answer]](r, 1)
 	var in2 *message
 	var out2 *answer
-	var t111 *book
+	var t113 *book
 	var t210 *message
-	var t37 *answer
+	var t38 *answer
 	var forwards bool
 	var stops bool
 	var last bool
@@ -329,7 +330,7 @@ func quernHostTallyActor(r *host2.Run) {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1TallyActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
 //line quern.dev/ring/actor/alone.go:47
@@ -382,11 +383,11 @@ func quernHostTallyActor(r *host2.Run) {
 //line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
 //line tally.go:58:20000
-				t111 = state
+				t113 = state
 //line tally.go:59:20000
 				t210 = in2
 //line tally.go:60:20000
-				t37 = out2
+				t38 = out2
 //line tally.go:61:20000
 				for threadZ := range 1 {
 //line tally.go:62:20000
@@ -394,7 +395,7 @@ func quernHostTallyActor(r *host2.Run) {
 //line tally.go:63:20000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 //line tally.go:64:20000
-						quernRow5TallyActor(r, t210, t111, t37, sh)
+						quernRow5TallyActor(r, t210, t113, t38, sh)
 //line tally.go:65:20000
 					}
 //line tally.go:66
@@ -418,7 +419,7 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
 				}
 			}
 //line quern.dev/ring/actor/alone.go:88
@@ -437,8 +438,8 @@ func quernHostTallyActor(r *host2.Run) {
 }
 
 //go:noinline
-//line quern_gen.go:441:1
-func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:442:1
+func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -447,7 +448,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 		c := &cRow[threadX]
 		t2 := threadX == 0
 //line quern.dev/ring/actor/alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
 //line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
@@ -738,16 +739,52 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line quern.dev/ring/actor/send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line quern.dev/ring/actor/send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line quern.dev/ring/actor/send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
@@ -761,16 +798,16 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 //line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
 //line quern.dev/ring/actor/alone.go:103:10000
-					loaded10 := host2.Load64(r, &t29[0])
+					loaded10 := host2.Load64(r, &t292[0])
 //line quern.dev/ring/actor/alone.go:104:10000
 					ordered := loaded10
 //line quern.dev/ring/actor/alone.go:104:10000
@@ -781,9 +818,9 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						hint := uint32(ordered >> 32)
 //line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
+							t46 := hint
 //line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t45
+							sh.Hint[0] = t46
 //line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -791,64 +828,53 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 						var sides uint32
 //line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
-//line quern.dev/ring/actor/alone.go:113:10000
 							for level := uint32(0); level < 8; level++ {
-//line quern.dev/ring/actor/alone.go:114
+//line quern.dev/ring/actor/alone.go:114:10000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:10000
 									continue
+//line quern.dev/ring/actor/alone.go:116:10000
 								}
+//line quern.dev/ring/actor/alone.go:117:10000
 								next := t30[level]
-//line quern.dev/ring/actor/alone.go:118:10000
-								t66 := level
-//line quern.dev/ring/actor/alone.go:119:10000
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
-//line quern.dev/ring/actor/alone.go:120:10000
 								switch {
-//line quern.dev/ring/actor/alone.go:121:10000
 								default:
 //line quern.dev/ring/actor/look.go:33:40000
-									if t66 == 4 {
+									if t67 == 4 {
 //line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
 //line quern.dev/ring/actor/look.go:35:40000
 										break
 //line quern.dev/ring/actor/look.go:35:40000
-									} else if t66 < 4 {
+									} else if t67 < 4 {
 //line quern.dev/ring/actor/look.go:36:40000
-										result05 = shape.Slots + t66*shape.SideSlots
+										result05 = shape.Slots + t67*shape.SideSlots
 //line quern.dev/ring/actor/look.go:37:40000
 										break
 //line quern.dev/ring/actor/look.go:38:40000
 									}
 //line quern.dev/ring/actor/look.go:38:40000
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
 //line quern.dev/ring/actor/look.go:39:40000
 								}
-//line quern.dev/ring/actor/alone.go:118:10000
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:119:10000
 								loaded11 := host2.Load64(r, &t322[at])
-//line quern.dev/ring/actor/alone.go:120:10000
 								if uint32(loaded11>>32) == next+1 {
-//line quern.dev/ring/actor/alone.go:120:10000
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
-//line quern.dev/ring/actor/alone.go:121:10000
 									source = t96
-//line quern.dev/ring/actor/alone.go:122:10000
 									sides = 1
-//line quern.dev/ring/actor/alone.go:123:10000
 								}
-//line quern.dev/ring/actor/alone.go:124:10000
 							}
-//line quern.dev/ring/actor/alone.go:123:10000
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
-//line quern.dev/ring/actor/alone.go:124:10000
 						}
-//line quern.dev/ring/actor/alone.go:125:10000
 						if source == 9 || source < 4 {
-//line quern.dev/ring/actor/alone.go:126:10000
 							next2 := t30[4]
-//line quern.dev/ring/actor/alone.go:127
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
 //line quern.dev/ring/actor/alone.go:128
@@ -859,32 +885,48 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:10000
 							}
+//line quern.dev/ring/actor/alone.go:134:10000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:10000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:10000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line quern.dev/ring/actor/alone.go:143
+//line quern.dev/ring/actor/alone.go:143:10000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:10000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:10000
 							var at2 uint32
-//line quern.dev/ring/actor/alone.go:144
+//line quern.dev/ring/actor/alone.go:144:10000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:10000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:10000
 								t132 := t332
-//line quern.dev/ring/actor/alone.go:146
+//line quern.dev/ring/actor/alone.go:146:10000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:10000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:10000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:10000
 							} else {
-//line quern.dev/ring/actor/alone.go:148
+//line quern.dev/ring/actor/alone.go:148:10000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:10000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:10000
 								default:
 //line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
@@ -904,8 +946,9 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
 //line quern.dev/ring/actor/look.go:39:40000
 								}
-//line quern.dev/ring/actor/alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result07 uint32
 //line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
@@ -917,39 +960,60 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 									result07 = shape.SideSlots
 //line quern.dev/ring/actor/look.go:47:40000
 								}
-//line quern.dev/ring/actor/alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:10000
 							}
+//line quern.dev/ring/actor/alone.go:151:10000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:10000
 							t222 := at2 + shape.In
-//line quern.dev/ring/actor/alone.go:151
+//line quern.dev/ring/actor/alone.go:151:10000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:10000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:10000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:10000
 								v := loaded14
-//line quern.dev/ring/actor/alone.go:155
+//line quern.dev/ring/actor/alone.go:155:10000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:10000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:10000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:10000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:10000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:10000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:10000
 							}
-							t292 := source
-//line quern.dev/ring/actor/alone.go:164
+//line quern.dev/ring/actor/alone.go:164:10000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:10000
 							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:10000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:10000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line quern.dev/ring/actor/alone.go:166
+//line quern.dev/ring/actor/alone.go:166:10000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:10000
 							}
+//line quern.dev/ring/actor/alone.go:168:10000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:10000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -960,7 +1024,7 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 }
 
 //go:noinline
-//line quern_gen.go:964:1
+//line quern_gen.go:1028:1
 func quernRow2TallyActor(r *host2.Run, states []book, t1 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -970,7 +1034,7 @@ func quernRow2TallyActor(r *host2.Run, states []book, t1 int) {
 }
 
 //go:noinline
-//line quern_gen.go:974:1
+//line quern_gen.go:1038:1
 func quernRow3TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -980,7 +1044,7 @@ func quernRow3TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 }
 
 //go:noinline
-//line quern_gen.go:984:1
+//line quern_gen.go:1048:1
 func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -990,19 +1054,19 @@ func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[message, answer]) {
 }
 
 //go:noinline
-//line quern_gen.go:994:1
-func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, sh *actor.Status) {
+//line quern_gen.go:1058:1
+func quernRow5TallyActor(r *host2.Run, t210 *message, t113 *book, t38 *answer, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line tally.go:59:20000
-		for i2 := threadX; i2 < 10; i2 += 32 {
+		for i3 := threadX; i3 < 10; i3 += 32 {
 //line tally.go:60:20000
-			t113 := t210.Value
+			t114 := t210.Value
 //line tally.go:60:20000
-			result08 := body(t113)
+			result08 := body(t114)
 //line tally.go:60:20000
-			if t210.Body[i2] != result08+uint32(i2) {
+			if t210.Body[i3] != result08+uint32(i3) {
 //line tally.go:61:20000
 				host2.Fail(r, "the message is damaged")
 //line tally.go:62:20000
@@ -1023,33 +1087,33 @@ func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, s
 //line tally.go:69:20000
 		} else {
 //line tally.go:70:20000
-			again := t210.Way == 0 && t210.Kind != 3 && t210.Serial <= t111.Last[t210.Feeder]
+			again := t210.Way == 0 && t210.Kind != 3 && t210.Serial <= t113.Last[t210.Feeder]
 //line tally.go:71:20000
 			if t210.Kind != 3 && !again {
 //line tally.go:72:20000
-				t111.ledger.Count++
+				t113.ledger.Count++
 //line tally.go:73:20000
-				t111.ledger.Sum += t210.Value
+				t113.ledger.Sum += t210.Value
 //line tally.go:74:20000
 				if t210.Way == 0 {
 //line tally.go:75:20000
-					t111.Last[t210.Feeder] = t210.Serial
+					t113.Last[t210.Feeder] = t210.Serial
 //line tally.go:76:20000
 				}
 //line tally.go:77:20000
 			}
 //line tally.go:78:20000
-			t38 := t37
+			t39 := t38
 //line tally.go:79:20000
-			t46 := t37
+			t47 := t38
 //line tally.go:78:20000
-			t57 := ^t210.Value
+			t58 := ^t210.Value
 //line tally.go:78:20000
-			t67 := t111.ledger
+			t68 := t113.ledger
 //line tally.go:78:20000
-			t38.Value = t57
+			t39.Value = t58
 //line tally.go:78:20000
-			t46.ledger = t67
+			t47.ledger = t68
 //line tally.go:79:20000
 			if t210.Kind == 1 {
 //line tally.go:80
@@ -1063,7 +1127,11 @@ func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, s
 //line tally.go:84:20000
 		}
 //line tally.go:58:20000
-		result2 := result09
+		t59 := result09
+//line tally.go:58:20000
+		result010 := actor.Known(t59)
+//line tally.go:59:20000
+		result2 := result010
 //line quern.dev/ring/actor/alone.go:58
 		outcome := uint32(result2)
 		if t2 {
@@ -1073,8 +1141,8 @@ func quernRow5TallyActor(r *host2.Run, t210 *message, t111 *book, t37 *answer, s
 }
 
 //go:noinline
-//line quern_gen.go:1077:1
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:1145:1
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1101,42 +1169,42 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
 				t211 := source3
-				var result010 uint32
+				var result011 uint32
 				switch {
 				default:
 //line quern.dev/ring/actor/look.go:33:40000
 					if t211 == 4 {
 //line quern.dev/ring/actor/look.go:34:40000
-						result010 = 0
+						result011 = 0
 //line quern.dev/ring/actor/look.go:35:40000
 						break
 //line quern.dev/ring/actor/look.go:35:40000
 					} else if t211 < 4 {
 //line quern.dev/ring/actor/look.go:36:40000
-						result010 = shape.Slots + t211*shape.SideSlots
+						result011 = shape.Slots + t211*shape.SideSlots
 //line quern.dev/ring/actor/look.go:37:40000
 						break
 //line quern.dev/ring/actor/look.go:38:40000
 					}
 //line quern.dev/ring/actor/look.go:38:40000
-					result010 = shape.Slots + (t211-1)*shape.SideSlots
+					result011 = shape.Slots + (t211-1)*shape.SideSlots
 //line quern.dev/ring/actor/look.go:39:40000
 				}
 //line quern.dev/ring/actor/alone.go:175
-				t58 := source3
-				var result011 uint32
+				t510 := source3
+				var result012 uint32
 //line quern.dev/ring/actor/look.go:43:40000
-				if t58 == 4 {
+				if t510 == 4 {
 //line quern.dev/ring/actor/look.go:44:40000
-					result011 = shape.Slots
+					result012 = shape.Slots
 //line quern.dev/ring/actor/look.go:45:40000
 				} else {
 //line quern.dev/ring/actor/look.go:46:40000
-					result011 = shape.SideSlots
+					result012 = shape.SideSlots
 //line quern.dev/ring/actor/look.go:47:40000
 				}
 //line quern.dev/ring/actor/alone.go:175
-				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+				at3 := (result011 + sh.Ticket&(result012-1)) * shape.OutStep
 				t77 := at3
 				t86 := at3 + shape.Out
 //line quern.dev/ring/actor/alone.go:176
@@ -1170,9 +1238,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/alone.go:82:10000
 				t532 := words[t51:t522]
 //line quern.dev/ring/actor/alone.go:83:10000
-				var result012 bool
+				var result013 bool
 //line quern.dev/ring/actor/alone.go:84:10000
-			block7:
+			block8:
 //line quern.dev/ring/actor/alone.go:85:10000
 				switch {
 //line quern.dev/ring/actor/alone.go:86:10000
@@ -1180,43 +1248,43 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t49.Post[list2])
-					for i3 := uint32(0); i3 < count2; i3++ {
+					for i4 := uint32(0); i4 < count2; i4++ {
 						if r.Halted() {
 //line quern.dev/ring/actor/alone.go:192
 							r.Halt()
 						}
 //line quern.dev/ring/actor/alone.go:193
-						to2 := t49.Post[list2+1+int(i3)]
-						t114 := uint32(to2)
+						to2 := t49.Post[list2+1+int(i4)]
+						t115 := uint32(to2)
 						t213 := uint32(to2 >> 32)
 //line quern.dev/ring/actor/send.go:28:30000
-						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
+						if !(t49.To.Box == t115 && t49.To.Actor == t213) {
 //line quern.dev/ring/actor/send.go:31:30000
-							t115 := int(t114) * 16
+							t116 := int(t115) * 16
 //line quern.dev/ring/actor/send.go:32:30000
-							t214 := (int(t114) + 1) * 16
+							t214 := (int(t115) + 1) * 16
 //line quern.dev/ring/actor/send.go:31:30000
-							b5 := t49.Post[t115:t214]
+							b4 := t49.Post[t116:t214]
 //line quern.dev/ring/actor/send.go:32:30000
 							memory2 := t49.Post
 //line quern.dev/ring/actor/send.go:33:30000
-							if b5[13] == 1 {
+							if b4[13] == 1 {
 //line quern.dev/ring/actor/send.go:34
 								memory2 = t49.Host
 //line quern.dev/ring/actor/send.go:35:30000
 							}
 //line quern.dev/ring/actor/send.go:36:30000
-							t39 := b5[14]
+							t310 := b4[14]
 //line quern.dev/ring/actor/send.go:36:30000
-							t47 := uint32(b5[11])
+							t410 := uint32(b4[11])
 //line quern.dev/ring/actor/send.go:36:30000
-							t59 := uint32(b5[12])
+							t511 := uint32(b4[12])
 //line quern.dev/ring/actor/send.go:37:30000
-							ring3 := t39
+							ring3 := t310
 //line quern.dev/ring/actor/send.go:38:30000
-							slots4 := t47
+							slots4 := t410
 //line quern.dev/ring/actor/send.go:39:30000
-							step2 := t59
+							step2 := t511
 //line quern.dev/ring/actor/send.go:37:30000
 							end2 := ring3 + uint64(slots4)*uint64(step2)
 //line quern.dev/ring/actor/send.go:38:30000
@@ -1226,28 +1294,28 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/send.go:40:30000
 							}
 //line quern.dev/ring/actor/send.go:41:30000
-							loaded15 := host2.Load64(r, &b5[0])
+							loaded15 := host2.Load64(r, &b4[0])
 //line quern.dev/ring/actor/send.go:41:30000
-							loaded16 := host2.Load64(r, &b5[8])
+							loaded16 := host2.Load64(r, &b4[8])
 //line quern.dev/ring/actor/send.go:42:30000
 							t87 := ring3
 //line quern.dev/ring/actor/send.go:43:30000
 							t98 := end2
 //line quern.dev/ring/actor/send.go:42:30000
-							loaded17 := host2.Load64(r, &b5[10])
+							loaded17 := host2.Load64(r, &b4[10])
 //line quern.dev/ring/actor/send.go:41:30000
-							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+							t49.To = actor.Target{Box: t115, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
 //line quern.dev/ring/actor/send.go:42:30000
 						}
 //line quern.dev/ring/actor/alone.go:195
-						t310 := t49
+						t311 := t49
 						var ticket3 uint32
 						var room5 uint32
-					block8:
+					block9:
 						switch {
 						default:
 //line quern.dev/ring/actor/send.go:58:30000
-							for b6 := t310.To.Words; ; {
+							for b5 := t311.To.Words; ; {
 //line quern.dev/ring/actor/send.go:59:30000
 								if r.Halted() {
 //line quern.dev/ring/actor/send.go:58:30000
@@ -1255,44 +1323,44 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/send.go:59:30000
 								}
 //line quern.dev/ring/actor/send.go:59:30000
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-t311.To.Head >= t311.To.Slots {
 //line quern.dev/ring/actor/send.go:60:30000
-									t116 := t310
+									t117 := t311
 //line quern.dev/ring/actor/send.go:81
-									b7 := t116.To.Words
-									loaded18 := host2.Load64(r, &b7[10])
+									b6 := t117.To.Words
+									loaded18 := host2.Load64(r, &b6[10])
 //line quern.dev/ring/actor/send.go:82
-									t116.To.Owner = uint32(loaded18)
+									t117.To.Owner = uint32(loaded18)
 									var room6 uint32
 //line quern.dev/ring/actor/send.go:83
-									if t116.To.Owner != t116.To.Actor {
+									if t117.To.Owner != t117.To.Actor {
 										room6 = 2
 									} else {
-										t215 := t116
-										t311 := t116
+										t215 := t117
+										t312 := t117
 //line quern.dev/ring/actor/send.go:86
-										loaded19 := host2.Load64(r, &b7[0])
-										t510 := loaded19
+										loaded19 := host2.Load64(r, &b6[0])
+										t512 := loaded19
 //line quern.dev/ring/actor/send.go:86
-										loaded20 := host2.Load64(r, &b7[8])
+										loaded20 := host2.Load64(r, &b6[8])
 										t78 := uint32(loaded20)
 //line quern.dev/ring/actor/send.go:86
-										t215.To.Tail = t510
+										t215.To.Tail = t512
 //line quern.dev/ring/actor/send.go:86
-										t311.To.Head = t78
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+										t312.To.Head = t78
+										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots && t117.To.Kind == 1 {
 //line quern.dev/ring/actor/send.go:88:30000
-											loaded21 := host2.Load64(r, &t116.Host[b7[15]+1])
+											loaded21 := host2.Load64(r, &t117.Host[b6[15]+1])
 //line quern.dev/ring/actor/send.go:89:30000
 											head2 := loaded21
 //line quern.dev/ring/actor/send.go:89:30000
-											kernel.StoreRelaxed(&b7[8], head2)
+											kernel.StoreRelaxed(&b6[8], head2)
 //line quern.dev/ring/actor/send.go:90:30000
-											t116.To.Head = uint32(head2)
+											t117.To.Head = uint32(head2)
 //line quern.dev/ring/actor/send.go:91:30000
 										}
 //line quern.dev/ring/actor/send.go:92:30000
-										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
+										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots {
 //line quern.dev/ring/actor/send.go:93:30000
 											room6 = 1
 //line quern.dev/ring/actor/send.go:94:30000
@@ -1308,39 +1376,39 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/send.go:61:30000
 									if room7 != 0 {
 //line quern.dev/ring/actor/send.go:61:30000
-										atomic.AddUint64(&b6[1], 1)
+										atomic.AddUint64(&b5[1], 1)
 //line quern.dev/ring/actor/send.go:62:30000
 										ticket3 = 0
 //line quern.dev/ring/actor/send.go:63:30000
 										room5 = room7
 //line quern.dev/ring/actor/send.go:64:30000
-										break block8
+										break block9
 //line quern.dev/ring/actor/send.go:65:30000
 									}
 //line quern.dev/ring/actor/send.go:66:30000
 								}
 //line quern.dev/ring/actor/send.go:65:30000
-								loaded22 := host2.Load64(r, &b6[10])
+								loaded22 := host2.Load64(r, &b5[10])
 //line quern.dev/ring/actor/send.go:66:30000
 								owner2 := uint32(loaded22)
 //line quern.dev/ring/actor/send.go:68:30000
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t311.To.Tail, t311.To.Tail+1)
 //line quern.dev/ring/actor/send.go:69:30000
 								tail2 := old2
 //line quern.dev/ring/actor/send.go:69:30000
-								if tail2 == t310.To.Tail {
+								if tail2 == t311.To.Tail {
 //line quern.dev/ring/actor/send.go:70:30000
-									t511 := t310
+									t513 := t311
 //line quern.dev/ring/actor/send.go:71:30000
-									t68 := t310
+									t69 := t311
 //line quern.dev/ring/actor/send.go:72:30000
 									t79 := tail2 + 1
 //line quern.dev/ring/actor/send.go:73:30000
 									t88 := owner2
 //line quern.dev/ring/actor/send.go:70:30000
-									t511.To.Tail = t79
+									t513.To.Tail = t79
 //line quern.dev/ring/actor/send.go:70:30000
-									t68.To.Owner = t88
+									t69.To.Owner = t88
 //line quern.dev/ring/actor/send.go:71:30000
 									t99 := uint32(tail2)
 //line quern.dev/ring/actor/send.go:72:30000
@@ -1348,11 +1416,11 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/send.go:73:30000
 									room5 = 0
 //line quern.dev/ring/actor/send.go:74:30000
-									break block8
+									break block9
 //line quern.dev/ring/actor/send.go:75:30000
 								}
 //line quern.dev/ring/actor/send.go:73:30000
-								t310.To.Tail = tail2
+								t311.To.Tail = tail2
 //line quern.dev/ring/actor/send.go:74:30000
 							}
 //line quern.dev/ring/actor/send.go:75:30000
@@ -1362,71 +1430,107 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						room8 := room5
 //line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
-							t69 := int(t50[13])
+							t610 := int(t50[13])
 //line quern.dev/ring/actor/alone.go:197
 							t710 := int(t50[13]) + len(t532) + 1
 //line quern.dev/ring/actor/alone.go:197
-							saved3 := t49.Post[t69:t710]
+							saved3 := t49.Post[t610:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result013 := t49.Correlation()
+							result014 := t49.Correlation()
 //line quern.dev/ring/actor/alone.go:201
-							saved3[len(t532)] = result013
-							t50[12] = i3 + 1
-							result012 = false
-							break block7
+							saved3[len(t532)] = result014
+							t50[12] = i4 + 1
+							result013 = false
+							break block8
 						}
 //line quern.dev/ring/actor/alone.go:205
 						if room8 == 0 {
 							t910 := t49
 							t105 := t532
-							t117 := ticket4
+							t118 := ticket4
 //line quern.dev/ring/actor/alone.go:229
-							t118 := t117
+							t119 := t118
 //line quern.dev/ring/actor/send.go:49:30000
-							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
+							t120 := t119 & (t910.To.Slots - 1) * t910.To.Step
 //line quern.dev/ring/actor/send.go:49:30000
-							result014 := t910.To.Ring[t119:]
+							result015 := t910.To.Ring[t120:]
 //line quern.dev/ring/actor/alone.go:229
-							t312 := result014
-							t410 := uint64(t117+1) << 32
-							slot4 := t312
-							tag3 := t410
+							t313 := result015
+							t411 := uint64(t118+1) << 32
+							slot4 := t313
+							tag3 := t411
 //line quern.dev/ring/actor/alone.go:230
-							t512 := t910
-							t610 := slot4
+							t514 := t910
+							t611 := slot4
 							t711 := tag3
 //line quern.dev/ring/actor/send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
+							h2 := t611[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t514.ID<<8|128))
 							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t514.Words[t514.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t514.Words[t514.At+3]))
 //line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t105); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
 							t89 := t910
-//line quern.dev/ring/actor/send.go:113
-							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
-//line quern.dev/ring/actor/send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t121 := t89
+						block10:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b8 := t89.To.Words
-								loaded23 := host2.Load64(r, &b8[9])
-								if loaded23 != 0 {
-//line quern.dev/ring/actor/send.go:121
-									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t89.Host[0], 1)
+								t216 := t121.To.Kind != 1
+								if t216 {
+//line quern.dev/ring/actor/send.go:143
+									loaded23 := host2.Load64(r, &t121.To.Words[9])
+									t216 = loaded23 == 0
+								}
+								if !t216 {
+//line quern.dev/ring/actor/send.go:146
+									rung2 := t121.Control[c3:]
+									t314 := rung2[0]
+//line quern.dev/ring/actor/send.go:147
+									t412 := uint64(t121.To.Box)
+									n2 := t314
+									box3 := t412
+//line quern.dev/ring/actor/send.go:148
+									t515 := min(n2, 12)
+									for i5 := uint64(0); i5 < t515; i5++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung2[1+i5/2]>>(32*(i5&1)))) == box3 {
+											break block10
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n2 >= 12 {
+										rung2[0] = 13
+										if t121.To.Kind != 1 {
+											t612 := t121
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t612.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n2&1 == 0 {
+										rung2[1+n2/2] = box3
+									} else {
+										rung2[1+n2/2] |= box3 << 32
+									}
+									rung2[0] = n2 + 1
 								}
 							}
 						}
 					}
 //line quern.dev/ring/actor/alone.go:209
-					result012 = true
+					result013 = true
 				}
 //line quern.dev/ring/actor/alone.go:82:10000
-				t552 = result012
+				t552 = result013
 //line quern.dev/ring/actor/alone.go:83:10000
 			}
 //line quern.dev/ring/actor/alone.go:84:10000
@@ -1444,7 +1548,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 //line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block9:
+			block11:
 				switch {
 				default:
 //line quern.dev/ring/actor/alone.go:103:10000
@@ -1459,9 +1563,9 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						hint2 := uint32(ordered2 >> 32)
 //line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
+							t413 := hint2
 //line quern.dev/ring/actor/alone.go:109
-							sh.Hint[0] = t411
+							sh.Hint[0] = t413
 //line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
@@ -1469,64 +1573,53 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 						var sides2 uint32
 //line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
-//line quern.dev/ring/actor/alone.go:113:10000
 							for level2 := uint32(0); level2 < 8; level2++ {
-//line quern.dev/ring/actor/alone.go:114
+//line quern.dev/ring/actor/alone.go:114:10000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:10000
 									continue
+//line quern.dev/ring/actor/alone.go:116:10000
 								}
+//line quern.dev/ring/actor/alone.go:117:10000
 								next4 := t60[level2]
-//line quern.dev/ring/actor/alone.go:118:10000
-								t611 := level2
-//line quern.dev/ring/actor/alone.go:119:10000
-								var result015 uint32
-//line quern.dev/ring/actor/alone.go:120:10000
+//line quern.dev/ring/actor/alone.go:118
+								t613 := level2
+								var result016 uint32
 								switch {
-//line quern.dev/ring/actor/alone.go:121:10000
 								default:
 //line quern.dev/ring/actor/look.go:33:40000
-									if t611 == 4 {
+									if t613 == 4 {
 //line quern.dev/ring/actor/look.go:34:40000
-										result015 = 0
+										result016 = 0
 //line quern.dev/ring/actor/look.go:35:40000
 										break
 //line quern.dev/ring/actor/look.go:35:40000
-									} else if t611 < 4 {
+									} else if t613 < 4 {
 //line quern.dev/ring/actor/look.go:36:40000
-										result015 = shape.Slots + t611*shape.SideSlots
+										result016 = shape.Slots + t613*shape.SideSlots
 //line quern.dev/ring/actor/look.go:37:40000
 										break
 //line quern.dev/ring/actor/look.go:38:40000
 									}
 //line quern.dev/ring/actor/look.go:38:40000
-									result015 = shape.Slots + (t611-1)*shape.SideSlots
+									result016 = shape.Slots + (t613-1)*shape.SideSlots
 //line quern.dev/ring/actor/look.go:39:40000
 								}
-//line quern.dev/ring/actor/alone.go:118:10000
-								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
-//line quern.dev/ring/actor/alone.go:119:10000
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result016 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
-//line quern.dev/ring/actor/alone.go:120:10000
 								if uint32(loaded25>>32) == next4+1 {
-//line quern.dev/ring/actor/alone.go:120:10000
+//line quern.dev/ring/actor/alone.go:120
 									t911 := level2
-//line quern.dev/ring/actor/alone.go:121:10000
 									source4 = t911
-//line quern.dev/ring/actor/alone.go:122:10000
 									sides2 = 1
-//line quern.dev/ring/actor/alone.go:123:10000
 								}
-//line quern.dev/ring/actor/alone.go:124:10000
 							}
-//line quern.dev/ring/actor/alone.go:123:10000
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
-//line quern.dev/ring/actor/alone.go:124:10000
 						}
-//line quern.dev/ring/actor/alone.go:125:10000
 						if source4 == 9 || source4 < 4 {
-//line quern.dev/ring/actor/alone.go:126:10000
 							next5 := t60[4]
-//line quern.dev/ring/actor/alone.go:127
 							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
 //line quern.dev/ring/actor/alone.go:128
@@ -1537,97 +1630,135 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 								next6 := uint32(t61[8])
 								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:10000
 							}
+//line quern.dev/ring/actor/alone.go:134:10000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:10000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:10000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line quern.dev/ring/actor/alone.go:143
+//line quern.dev/ring/actor/alone.go:143:10000
 							t123 := t622
+//line quern.dev/ring/actor/alone.go:144:10000
 							ring4 := t123
+//line quern.dev/ring/actor/alone.go:145:10000
 							var at5 uint32
-//line quern.dev/ring/actor/alone.go:144
+//line quern.dev/ring/actor/alone.go:144:10000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:10000
 								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:10000
 								t133 := t632
-//line quern.dev/ring/actor/alone.go:146
+//line quern.dev/ring/actor/alone.go:146:10000
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:10000
 								ring4 = t133
+//line quern.dev/ring/actor/alone.go:148:10000
 								at5 = t143
+//line quern.dev/ring/actor/alone.go:149:10000
 							} else {
-//line quern.dev/ring/actor/alone.go:148
+//line quern.dev/ring/actor/alone.go:148:10000
 								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:10000
 								t163 := source4
-								var result016 uint32
+//line quern.dev/ring/actor/alone.go:150:10000
+								var result017 uint32
+//line quern.dev/ring/actor/alone.go:151:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:10000
 								default:
 //line quern.dev/ring/actor/look.go:33:40000
 									if t163 == 4 {
 //line quern.dev/ring/actor/look.go:34:40000
-										result016 = 0
+										result017 = 0
 //line quern.dev/ring/actor/look.go:35:40000
 										break
 //line quern.dev/ring/actor/look.go:35:40000
 									} else if t163 < 4 {
 //line quern.dev/ring/actor/look.go:36:40000
-										result016 = shape.Slots + t163*shape.SideSlots
+										result017 = shape.Slots + t163*shape.SideSlots
 //line quern.dev/ring/actor/look.go:37:40000
 										break
 //line quern.dev/ring/actor/look.go:38:40000
 									}
 //line quern.dev/ring/actor/look.go:38:40000
-									result016 = shape.Slots + (t163-1)*shape.SideSlots
+									result017 = shape.Slots + (t163-1)*shape.SideSlots
 //line quern.dev/ring/actor/look.go:39:40000
 								}
-//line quern.dev/ring/actor/alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								t193 := source4
-								var result017 uint32
+//line quern.dev/ring/actor/alone.go:150:10000
+								var result018 uint32
 //line quern.dev/ring/actor/look.go:43:40000
 								if t193 == 4 {
 //line quern.dev/ring/actor/look.go:44:40000
-									result017 = shape.Slots
+									result018 = shape.Slots
 //line quern.dev/ring/actor/look.go:45:40000
 								} else {
 //line quern.dev/ring/actor/look.go:46:40000
-									result017 = shape.SideSlots
+									result018 = shape.SideSlots
 //line quern.dev/ring/actor/look.go:47:40000
 								}
-//line quern.dev/ring/actor/alone.go:149
-								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:10000
+								at5 = (result017 + sh.Ticket&(result018-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:10000
 							}
-							t216 := at5
+//line quern.dev/ring/actor/alone.go:151:10000
+							t217 := at5
+//line quern.dev/ring/actor/alone.go:152:10000
 							t223 := at5 + shape.In
-//line quern.dev/ring/actor/alone.go:151
-							slot5 := ring4[t216:t223]
+//line quern.dev/ring/actor/alone.go:151:10000
+							slot5 := ring4[t217:t223]
+//line quern.dev/ring/actor/alone.go:152:10000
 							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot5); w9++ {
+//line quern.dev/ring/actor/alone.go:154:10000
 								loaded28 := host2.Load64(r, &slot5[w9])
+//line quern.dev/ring/actor/alone.go:155:10000
 								v2 := loaded28
-//line quern.dev/ring/actor/alone.go:155
+//line quern.dev/ring/actor/alone.go:155:10000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block9
+//line quern.dev/ring/actor/alone.go:156:10000
+									break block11
+//line quern.dev/ring/actor/alone.go:157:10000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:10000
 							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:10000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:10000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:10000
 							}
-							t293 := source4
-//line quern.dev/ring/actor/alone.go:164
+//line quern.dev/ring/actor/alone.go:164:10000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:10000
 							sh.Late = 0
-//line quern.dev/ring/actor/alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:10000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:10000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line quern.dev/ring/actor/alone.go:166
+//line quern.dev/ring/actor/alone.go:166:10000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:10000
 							}
+//line quern.dev/ring/actor/alone.go:168:10000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:10000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -1637,7 +1768,7 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 }
 
 //go:noinline
-//line quern_gen.go:1641:1
+//line quern_gen.go:1772:1
 func quernRow7TallyActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX

@@ -15,40 +15,112 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/examples/anomaly",
+	Text:    quern_gen_ptx,
+	Sum:     "ba888246cad44eae98069e6289df783e32a61a3d4bc92d9f2d632942c9fdf3a1",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__watch    func(t kernel.Thread, d *detector, in *reading, out *finding) kernel.Action
+	quern_gen_is_stale__run_go_generate__detector struct {
+		Sensor    int32
+		Period    int32
+		Threshold float64
+		Seen      int64
+		Strange   int64
+		Level     float64
+		Squares   float64
+		Season    [512]float64
+	}
+	quern_gen_is_stale__run_go_generate__reading struct {
+		Number int64
+		Sent   int64
+		Value  float64
+		Kind   uint32
+	}
+	quern_gen_is_stale__run_go_generate__finding struct {
+		Kind    uint32
+		Sensor  int32
+		Number  int64
+		Sent    int64
+		Value   float64
+		Want    float64
+		Score   float64
+		Seen    int64
+		Strange int64
+	}
+	quern_gen_is_stale__run_go_generate__actor_Shape struct {
+		Epoch      uint32
+		First      uint32
+		Slots      uint32
+		SideSlots  uint32
+		In         uint32
+		InStep     uint32
+		Out        uint32
+		OutStep    uint32
+		Reciprocal uint32
+		Batch      uint32
+		Stride     uint32
+		OutAt      uint32
+		RawAt      uint32
+		Messages   uint32
+		Leaves     uint32
+		Alone      uint32
+		Wakes      uint32
+		Nap        uint32
+		Idle       int64
+		Life       int64
+		Spin       int64
+		Clock      int64
+	}
+)
+
+var (
+	_ quern_gen_is_stale__run_go_generate__watch = watch
+	_                                            = (*quern_gen_is_stale__run_go_generate__detector)((*detector)(nil))
+	_                                            = (*quern_gen_is_stale__run_go_generate__reading)((*reading)(nil))
+	_                                            = (*quern_gen_is_stale__run_go_generate__finding)((*finding)(nil))
+	_                                            = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
+)
 
 var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "watchActor", Package: "quern.dev/examples/anomaly", Pos: "quern_gen.go:10",
+	Name: "watchActor", Package: "quern.dev/examples/anomaly", Pos: "detector.go:73",
+	Handler: "watch",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "detector", Size: 4144},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "main.detector", Size: 4144, Layout: "struct{Sensor int32; Period int32; Threshold float64; Seen int64; Strange int64; Level float64; Squares float64; Season [512]float64}"},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 99, Col: 38},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 99, Col: 19},
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 67, Col: 45},
@@ -56,19 +128,18 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "detector.go", Line: 117, Col: 52},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 123, Col: 3},
 			{Kind: gpu.IndexSite, File: "detector.go", Line: 129, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostWatchActor,
+	Plain:  quernPlainWatchActor,
 })
-
-var _ = watchActor // compiled, not called
 
 func watchActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []detector, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *detector, in *reading, out *finding) kernel.Action {
-		return watch(t, state, in, out)
+		return actor.Known(watch(t, state, in, out))
 	})
 }
 
@@ -81,36 +152,10 @@ func SpawnWatch(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 	return ring.Spawn[detector, reading, finding](ctx, rt, quernWatchProgram, o)
 }
 
-// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
-var (
-	_ = (*detector)((*struct {
-		Sensor    int32
-		Period    int32
-		Threshold float64
-		Seen      int64
-		Strange   int64
-		Level     float64
-		Squares   float64
-		Season    [512]float64
-	})(nil))
-	_ = (*reading)((*struct {
-		Number int64
-		Sent   int64
-		Value  float64
-		Kind   uint32
-	})(nil))
-	_ = (*finding)((*struct {
-		Kind    uint32
-		Sensor  int32
-		Number  int64
-		Sent    int64
-		Value   float64
-		Want    float64
-		Score   float64
-		Seen    int64
-		Strange int64
-	})(nil))
-)
+func quernPlainWatchActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[detector](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { watchActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
 
 func quernHostWatchActor(r *host2.Run) {
 	shape := host2.Value[actor.Shape](r, 0)
@@ -144,6 +189,7 @@ func quernHostWatchActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -153,9 +199,9 @@ func quernHostWatchActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[reading, finding]](r, 1)
 	var in2 *reading
 	var out2 *finding
-	var t111 *detector
+	var t113 *detector
 	var t210 *reading
-	var t37 *finding
+	var t38 *finding
 	var forwards bool
 	var stops bool
 	var last bool
@@ -178,54 +224,58 @@ func quernHostWatchActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1WatchActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1WatchActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -233,7 +283,7 @@ func quernHostWatchActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -242,7 +292,7 @@ func quernHostWatchActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				state = &states[t1]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -251,7 +301,7 @@ func quernHostWatchActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -260,20 +310,20 @@ func quernHostWatchActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:12
-				t111 = state
+//line detector.go:73
+				t113 = state
 				t210 = in2
-				t37 = out2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5WatchActor(r, t37, t210, t111, sh)
+						quernRow5WatchActor(r, t38, t210, t113, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -284,14 +334,21 @@ func quernHostWatchActor(r *host2.Run) {
 			forwards = routes != 0 && (result == 1 || result == 3)
 			stops = result == 2 || result == 3
 			last = stops || handled == shape.Messages
+//line quern.dev/ring/actor/alone.go:73:10000
 			for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:74:10000
 				for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:75:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:76:10000
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t105, cursor, forwards, t51, t522, c2, last, command, in, mail, t234, t254, t264)
+//line quern.dev/ring/actor/alone.go:77:10000
+					quernRow6WatchActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t98, t105, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t234, t254, t264)
+//line quern.dev/ring/actor/alone.go:78:10000
 				}
+//line quern.dev/ring/actor/alone.go:79:10000
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -307,7 +364,8 @@ func quernHostWatchActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:368:1
+func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -315,57 +373,57 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -376,357 +434,514 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81:20000
 									b3 := t18.To.Words
+//line quern.dev/ring/actor/send.go:82:20000
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82:20000
 									t18.To.Owner = uint32(loaded4)
+//line quern.dev/ring/actor/send.go:83
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:10000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:10000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:10000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:10000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:10000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:10000
 									continue
+//line quern.dev/ring/actor/alone.go:116:10000
 								}
+//line quern.dev/ring/actor/alone.go:117:10000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
 								switch {
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:30000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:30000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 										break
+//line quern.dev/ring/actor/look.go:38:30000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:30000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
 									source = t96
 									sides = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:10000
 							}
+//line quern.dev/ring/actor/alone.go:134:10000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:10000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:10000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:10000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:10000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:10000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:10000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:10000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:10000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:10000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:10000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:10000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:10000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:10000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:10000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:10000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:30000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:30000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 										break
+//line quern.dev/ring/actor/look.go:38:30000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:30000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:30000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:30000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:30000
 								} else {
+//line quern.dev/ring/actor/look.go:46:30000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:30000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:10000
 							}
+//line quern.dev/ring/actor/alone.go:151:10000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:10000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:10000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:10000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:10000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:10000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:10000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:10000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:10000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:10000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:10000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:10000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:10000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:10000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:10000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:10000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:10000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:10000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:10000
 							}
+//line quern.dev/ring/actor/alone.go:168:10000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:10000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -737,34 +952,38 @@ func quernRow1WatchActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 }
 
 //go:noinline
+//line quern_gen.go:956:1
 func quernRow2WatchActor(r *host2.Run, states []detector, t1 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
 	}
 }
 
 //go:noinline
+//line quern_gen.go:966:1
 func quernRow3WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:976:1
 func quernRow4WatchActor(r *host2.Run, cells []actor.Cell[reading, finding]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
-func quernRow5WatchActor(r *host2.Run, t37 *finding, t210 *reading, t111 *detector, sh *actor.Status) {
+//line quern_gen.go:986:1
+func quernRow5WatchActor(r *host2.Run, t38 *finding, t210 *reading, t113 *detector, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
@@ -773,15 +992,15 @@ func quernRow5WatchActor(r *host2.Run, t37 *finding, t210 *reading, t111 *detect
 		if threadX != 0 {
 			result08 = 0
 		} else {
-			t113 := t37
-			t211 := t37
-			t38 := t37
-			t46 := t37
-			t57 := t37
+			t114 := t38
+			t211 := t38
+			t39 := t38
+			t47 := t38
+			t58 := t38
 //line detector.go:77
-			t67 := t210.Kind
+			t68 := t210.Kind
 //line detector.go:77
-			t77 := t111.Sensor
+			t77 := t113.Sensor
 //line detector.go:77
 			t86 := t210.Number
 //line detector.go:77
@@ -789,69 +1008,91 @@ func quernRow5WatchActor(r *host2.Run, t37 *finding, t210 *reading, t111 *detect
 //line detector.go:77
 			t104 := t210.Value
 //line detector.go:77
-			t113.Kind = t67
+			t114.Kind = t68
 //line detector.go:77
 			t211.Sensor = t77
 //line detector.go:77
-			t38.Number = t86
+			t39.Number = t86
 //line detector.go:77
-			t46.Sent = t97
+			t47.Sent = t97
 //line detector.go:77
-			t57.Value = t104
+			t58.Value = t104
 			if t210.Kind == 1 {
-				t114 := t37
-				t123 := t37
+				t115 := t38
+				t123 := t38
 //line detector.go:79
-				t133 := t111.Seen
+				t133 := t113.Seen
 //line detector.go:79
-				t143 := t111.Strange
+				t143 := t113.Strange
 //line detector.go:79
-				t114.Seen = t133
+				t115.Seen = t133
 //line detector.go:79
 				t123.Strange = t143
 				result08 = 1
 			} else {
 				t152 := t210.Value
 //line detector.go:82
-				want, score := t111.judge(t152)
+				want, score := t113.judge(t152)
+//line detector.go:83:40000
 				want2 := want
+//line detector.go:84:40000
 				score2 := score
-//line detector.go:83
-				strange := !(score2 <= t111.Threshold)
+//line detector.go:83:40000
+				strange := !(score2 <= t113.Threshold)
+//line detector.go:84:40000
 				if strange {
-					t111.Strange++
-					t182 := t37
-					t193 := t37
+//line detector.go:85:40000
+					t113.Strange++
+//line detector.go:86:40000
+					t182 := t38
+//line detector.go:87:40000
+					t193 := t38
+//line detector.go:88:40000
 					t202 := want2
+//line detector.go:89:40000
 					t213 := score2
-//line detector.go:86
+//line detector.go:86:40000
 					t182.Want = t202
-//line detector.go:86
+//line detector.go:86:40000
 					t193.Score = t213
+//line detector.go:87:40000
 				}
+//line detector.go:88:40000
 				t223 := t210.Value - want2
-//line detector.go:88
-				t111.learn(t223)
-				t233 := t37
-				t242 := t37
-//line detector.go:89
-				t253 := t111.Seen
-//line detector.go:89
-				t263 := t111.Strange
-//line detector.go:89
+//line detector.go:88:40000
+				t113.learn(t223)
+//line detector.go:89:40000
+				t233 := t38
+//line detector.go:90:40000
+				t242 := t38
+//line detector.go:89:40000
+				t253 := t113.Seen
+//line detector.go:89:40000
+				t263 := t113.Strange
+//line detector.go:89:40000
 				t233.Seen = t253
-//line detector.go:89
+//line detector.go:89:40000
 				t242.Strange = t263
+//line detector.go:90:40000
 				if strange {
+//line detector.go:91:40000
 					result08 = 1
+//line detector.go:92:40000
 				} else {
+//line detector.go:93:40000
 					result08 = 0
+//line detector.go:94:40000
 				}
+//line detector.go:95:40000
 			}
+//line detector.go:96:40000
 		}
-//line quern_gen.go:12
-		result2 := result08
-//line alone.go:58
+//line detector.go:73
+		t59 := result08
+//line detector.go:73
+		result09 := actor.Known(t59)
+		result2 := result09
+//line quern.dev/ring/actor/alone.go:58
 		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
@@ -860,7 +1101,8 @@ func quernRow5WatchActor(r *host2.Run, t37 *finding, t210 *reading, t111 *detect
 }
 
 //go:noinline
-func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+//line quern_gen.go:1105:1
+func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t98, t105 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -870,50 +1112,68 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73:10000
 		if t2 {
+//line quern.dev/ring/actor/alone.go:74:10000
 			now2 := kernel.Clock()
+//line quern.dev/ring/actor/alone.go:75:10000
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75:10000
 			if source2 == 8 {
+//line quern.dev/ring/actor/alone.go:76:10000
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+//line quern.dev/ring/actor/alone.go:77:10000
 			} else {
+//line quern.dev/ring/actor/alone.go:78:10000
 				t422 := out
+//line quern.dev/ring/actor/alone.go:79:10000
 				t442 := result
+//line quern.dev/ring/actor/alone.go:80:10000
 				t452 := uint32(now3 - begin)
+//line quern.dev/ring/actor/alone.go:81:10000
 				t462 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
 				t214 := source3
-				var result09 uint32
+				var result010 uint32
 				switch {
 				default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:30000
 					if t214 == 4 {
-						result09 = 0
+//line quern.dev/ring/actor/look.go:34:30000
+						result010 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 						break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:30000
 					} else if t214 < 4 {
-						result09 = shape.Slots + t214*shape.SideSlots
+//line quern.dev/ring/actor/look.go:36:30000
+						result010 = shape.Slots + t214*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 						break
+//line quern.dev/ring/actor/look.go:38:30000
 					}
-//line look.go:38
-					result09 = shape.Slots + (t214-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:30000
+					result010 = shape.Slots + (t214-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 				}
-//line alone.go:175
-				t58 := source3
-				var result010 uint32
-//line look.go:43
-				if t58 == 4 {
-					result010 = shape.Slots
+//line quern.dev/ring/actor/alone.go:175
+				t510 := source3
+				var result011 uint32
+//line quern.dev/ring/actor/look.go:43:30000
+				if t510 == 4 {
+//line quern.dev/ring/actor/look.go:44:30000
+					result011 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:30000
 				} else {
-					result010 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:30000
+					result011 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:30000
 				}
-//line alone.go:175
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:175
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t78 := at3
 				t87 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176
 				slot3 := t422[t78:t87]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t98:t105]
@@ -923,375 +1183,550 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79:10000
 				cursor[source2] = sh.Ticket + 1
+//line quern.dev/ring/actor/alone.go:80:10000
 			}
+//line quern.dev/ring/actor/alone.go:81:10000
 			t48 := now3
+//line quern.dev/ring/actor/alone.go:82:10000
 			begin = t48
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:10000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:10000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:10000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:10000
 				t49 := c
+//line quern.dev/ring/actor/alone.go:85:10000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:10000
 				t532 := words[t51:t522]
-				var result011 bool
-			block7:
+//line quern.dev/ring/actor/alone.go:83:10000
+				var result012 bool
+//line quern.dev/ring/actor/alone.go:84:10000
+			block8:
+//line quern.dev/ring/actor/alone.go:85:10000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:10000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t49.Post[list2])
-					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t49.Post[list2+1+int(i2)]
-						t115 := uint32(to2)
-						t215 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t49.To.Box == t115 && t49.To.Actor == t215) {
-//line send.go:31
-							t116 := int(t115) * 16
-							t216 := (int(t115) + 1) * 16
-//line send.go:31
-							b5 := t49.Post[t116:t216]
-							memory2 := t49.Post
-							if b5[13] == 1 {
-								memory2 = t49.Host
-							}
-							t39 := b5[14]
-//line send.go:36
-							t47 := uint32(b5[11])
-//line send.go:36
-							t59 := uint32(b5[12])
-							ring3 := t39
-							slots4 := t47
-							step2 := t59
-//line send.go:37
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded15 := host2.Load64(r, &b5[0])
-//line send.go:41
-							loaded16 := host2.Load64(r, &b5[8])
-							t88 := ring3
-							t99 := end2
-//line send.go:42
-							loaded17 := host2.Load64(r, &b5[10])
-//line send.go:41
-							t49.To = actor.Target{Box: t115, Actor: t215, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+					for i3 := uint32(0); i3 < count2; i3++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t310 := t49
+//line quern.dev/ring/actor/alone.go:193
+						to2 := t49.Post[list2+1+int(i3)]
+						t116 := uint32(to2)
+						t215 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t49.To.Box == t116 && t49.To.Actor == t215) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t117 := int(t116) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t216 := (int(t116) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b4 := t49.Post[t117:t216]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory2 := t49.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b4[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory2 = t49.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t310 := b4[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t410 := uint32(b4[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t511 := uint32(b4[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring3 := t310
+//line quern.dev/ring/actor/send.go:38:20000
+							slots4 := t410
+//line quern.dev/ring/actor/send.go:39:20000
+							step2 := t511
+//line quern.dev/ring/actor/send.go:37:20000
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded15 := host2.Load64(r, &b4[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded16 := host2.Load64(r, &b4[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t88 := ring3
+//line quern.dev/ring/actor/send.go:43:20000
+							t99 := end2
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded17 := host2.Load64(r, &b4[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t49.To = actor.Target{Box: t116, Actor: t215, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t311 := t49
 						var ticket3 uint32
 						var room5 uint32
-					block8:
+					block9:
 						switch {
 						default:
-//line send.go:58
-							for b6 := t310.To.Words; ; {
-								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
-									t117 := t310
-//line send.go:81
-									b7 := t117.To.Words
-									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:82
-									t117.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b5 := t311.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t311.To.Owner != t311.To.Actor || uint32(t311.To.Tail)-t311.To.Head >= t311.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t118 := t311
+//line quern.dev/ring/actor/send.go:81:20000
+									b6 := t118.To.Words
+//line quern.dev/ring/actor/send.go:82:20000
+									loaded18 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:82:20000
+									t118.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:83
 									var room6 uint32
-//line send.go:83
-									if t117.To.Owner != t117.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t118.To.Owner != t118.To.Actor {
 										room6 = 2
 									} else {
-										t217 := t117
-										t311 := t117
-//line send.go:86
-										loaded19 := host2.Load64(r, &b7[0])
-										t510 := loaded19
-//line send.go:86
-										loaded20 := host2.Load64(r, &b7[8])
+										t217 := t118
+										t312 := t118
+//line quern.dev/ring/actor/send.go:86
+										loaded19 := host2.Load64(r, &b6[0])
+										t512 := loaded19
+//line quern.dev/ring/actor/send.go:86
+										loaded20 := host2.Load64(r, &b6[8])
 										t79 := uint32(loaded20)
-//line send.go:86
-										t217.To.Tail = t510
-//line send.go:86
-										t311.To.Head = t79
-										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots && t117.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t117.Host[b7[15]+1])
+//line quern.dev/ring/actor/send.go:86
+										t217.To.Tail = t512
+//line quern.dev/ring/actor/send.go:86
+										t312.To.Head = t79
+										if uint32(t118.To.Tail)-t118.To.Head >= t118.To.Slots && t118.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded21 := host2.Load64(r, &t118.Host[b6[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head2 := loaded21
-//line send.go:89
-											kernel.StoreRelaxed(&b7[8], head2)
-											t117.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b6[8], head2)
+//line quern.dev/ring/actor/send.go:90:20000
+											t118.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t117.To.Tail)-t117.To.Head >= t117.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t118.To.Tail)-t118.To.Head >= t118.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room6 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room6 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room7 := room6
+//line quern.dev/ring/actor/send.go:61:20000
 									if room7 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b6[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b5[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket3 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room5 = room7
-										break block8
+//line quern.dev/ring/actor/send.go:64:20000
+										break block9
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded22 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded22 := host2.Load64(r, &b5[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner2 := uint32(loaded22)
-//line send.go:68
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t310.To.Tail, t310.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:20000
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t311.To.Tail, t311.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail2 := old2
-//line send.go:69
-								if tail2 == t310.To.Tail {
-									t511 := t310
-									t68 := t310
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail2 == t311.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t513 := t311
+//line quern.dev/ring/actor/send.go:71:20000
+									t69 := t311
+//line quern.dev/ring/actor/send.go:72:20000
 									t710 := tail2 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t89 := owner2
-//line send.go:70
-									t511.To.Tail = t710
-//line send.go:70
-									t68.To.Owner = t89
+//line quern.dev/ring/actor/send.go:70:20000
+									t513.To.Tail = t710
+//line quern.dev/ring/actor/send.go:70:20000
+									t69.To.Owner = t89
+//line quern.dev/ring/actor/send.go:71:20000
 									t910 := uint32(tail2)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket3 = t910
+//line quern.dev/ring/actor/send.go:73:20000
 									room5 = 0
-									break block8
+//line quern.dev/ring/actor/send.go:74:20000
+									break block9
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t310.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:73:20000
+								t311.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket4 := ticket3
 						room8 := room5
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
-							t69 := int(t50[13])
-//line alone.go:197
+							t610 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t711 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t49.Post[t69:t711]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t49.Post[t610:t711]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result012 := t49.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result012
-							t50[12] = i2 + 1
-							result011 = false
-							break block7
+							result013 := t49.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
+							result012 = false
+							break block8
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room8 == 0 {
 							t911 := t49
 							t106 := t532
-							t118 := ticket4
-//line alone.go:229
-							t119 := t118
-//line send.go:49
-							t120 := t119 & (t911.To.Slots - 1) * t911.To.Step
-//line send.go:49
-							result013 := t911.To.Ring[t120:]
-//line alone.go:229
-							t312 := result013
-							t410 := uint64(t118+1) << 32
-							slot4 := t312
-							tag3 := t410
-//line alone.go:230
-							t512 := t911
-							t610 := slot4
+							t119 := ticket4
+//line quern.dev/ring/actor/alone.go:229
+							t120 := t119
+//line quern.dev/ring/actor/send.go:49:20000
+							t121 := t120 & (t911.To.Slots - 1) * t911.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result014 := t911.To.Ring[t121:]
+//line quern.dev/ring/actor/alone.go:229
+							t313 := result014
+							t411 := uint64(t119+1) << 32
+							slot4 := t313
+							tag3 := t411
+//line quern.dev/ring/actor/alone.go:230
+							t514 := t911
+							t611 := slot4
 							t712 := tag3
-//line send.go:102
-							h2 := t610[:c2]
-							kernel.StoreRelaxed(&h2[0], t712|uint64(t512.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102
+							h2 := t611[:c2]
+							kernel.StoreRelaxed(&h2[0], t712|uint64(t514.ID<<8|128))
 							kernel.StoreRelaxed(&h2[1], t712)
-							kernel.StoreRelaxed(&h2[2], t712|uint64(t512.Words[t512.At+2]))
-							kernel.StoreRelaxed(&h2[3], t712|uint64(t512.Words[t512.At+3]))
-//line alone.go:231
+							kernel.StoreRelaxed(&h2[2], t712|uint64(t514.Words[t514.At+2]))
+							kernel.StoreRelaxed(&h2[3], t712|uint64(t514.Words[t514.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t106); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t106[w8]))
 							}
 							t810 := t911
-//line send.go:113
-							if !(t810.Wakes == 0 || t810.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t124 := t810
+						block10:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b8 := t810.To.Words
-								loaded23 := host2.Load64(r, &b8[9])
-								if loaded23 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t810.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t810.Host[0], 1)
+								t218 := t124.To.Kind != 1
+								if t218 {
+//line quern.dev/ring/actor/send.go:143
+									loaded23 := host2.Load64(r, &t124.To.Words[9])
+									t218 = loaded23 == 0
+								}
+								if !t218 {
+//line quern.dev/ring/actor/send.go:146
+									rung2 := t124.Control[c3:]
+									t314 := rung2[0]
+//line quern.dev/ring/actor/send.go:147
+									t412 := uint64(t124.To.Box)
+									n2 := t314
+									box3 := t412
+//line quern.dev/ring/actor/send.go:148
+									t515 := min(n2, 12)
+									for i4 := uint64(0); i4 < t515; i4++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
+											break block10
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n2 >= 12 {
+										rung2[0] = 13
+										if t124.To.Kind != 1 {
+											t612 := t124
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t612.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n2&1 == 0 {
+										rung2[1+n2/2] = box3
+									} else {
+										rung2[1+n2/2] |= box3 << 32
+									}
+									rung2[0] = n2 + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
-					result011 = true
+//line quern.dev/ring/actor/alone.go:209
+					result012 = true
 				}
-//line alone.go:82
-				t552 = result011
+//line quern.dev/ring/actor/alone.go:82:10000
+				t552 = result012
+//line quern.dev/ring/actor/alone.go:83:10000
 			}
+//line quern.dev/ring/actor/alone.go:84:10000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:10000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:10000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:10000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:10000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:10000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block9:
+			block11:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:10000
 					loaded24 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:10000
 					ordered2 := loaded24
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:10000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:10000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
-//line alone.go:109
-							sh.Hint[0] = t411
-//line alone.go:109
+							t413 := hint2
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t413
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:10000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:10000
 									continue
+//line quern.dev/ring/actor/alone.go:116:10000
 								}
+//line quern.dev/ring/actor/alone.go:117:10000
 								next4 := t60[level2]
-								t611 := level2
-								var result014 uint32
+//line quern.dev/ring/actor/alone.go:118
+								t613 := level2
+								var result015 uint32
 								switch {
 								default:
-//line look.go:33
-									if t611 == 4 {
-										result014 = 0
+//line quern.dev/ring/actor/look.go:33:30000
+									if t613 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
+										result015 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 										break
-//line look.go:35
-									} else if t611 < 4 {
-										result014 = shape.Slots + t611*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:30000
+									} else if t613 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+										result015 = shape.Slots + t613*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 										break
+//line quern.dev/ring/actor/look.go:38:30000
 									}
-//line look.go:38
-									result014 = shape.Slots + (t611-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:30000
+									result015 = shape.Slots + (t613-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 								}
-//line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t912 := level2
 									source4 = t912
 									sides2 = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t60[4]
 							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots5 := uint32(t61[11])
 							if slots5 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next6 := uint32(t61[8])
 								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:10000
 							}
+//line quern.dev/ring/actor/alone.go:134:10000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:10000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:10000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
-							t124 := t622
-							ring4 := t124
+//line quern.dev/ring/actor/alone.go:143:10000
+							t125 := t622
+//line quern.dev/ring/actor/alone.go:144:10000
+							ring4 := t125
+//line quern.dev/ring/actor/alone.go:145:10000
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:10000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:10000
 								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:10000
 								t134 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:10000
 								t144 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:10000
 								ring4 = t134
+//line quern.dev/ring/actor/alone.go:148:10000
 								at5 = t144
+//line quern.dev/ring/actor/alone.go:149:10000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:10000
 								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:10000
 								t163 := source4
-								var result015 uint32
-								switch {
-								default:
-//line look.go:33
-									if t163 == 4 {
-										result015 = 0
-										break
-//line look.go:35
-									} else if t163 < 4 {
-										result015 = shape.Slots + t163*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result015 = shape.Slots + (t163-1)*shape.SideSlots
-								}
-//line alone.go:149
-								t194 := source4
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result016 uint32
-//line look.go:43
+//line quern.dev/ring/actor/alone.go:151:10000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:10000
+								default:
+//line quern.dev/ring/actor/look.go:33:30000
+									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
+										result016 = 0
+//line quern.dev/ring/actor/look.go:35:30000
+										break
+//line quern.dev/ring/actor/look.go:35:30000
+									} else if t163 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+										result016 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
+										break
+//line quern.dev/ring/actor/look.go:38:30000
+									}
+//line quern.dev/ring/actor/look.go:38:30000
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
+								}
+//line quern.dev/ring/actor/alone.go:149:10000
+								t194 := source4
+//line quern.dev/ring/actor/alone.go:150:10000
+								var result017 uint32
+//line quern.dev/ring/actor/look.go:43:30000
 								if t194 == 4 {
-									result016 = shape.Slots
+//line quern.dev/ring/actor/look.go:44:30000
+									result017 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:30000
 								} else {
-									result016 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:30000
+									result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:30000
 								}
-//line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:10000
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:10000
 							}
-							t218 := at5
+//line quern.dev/ring/actor/alone.go:151:10000
+							t219 := at5
+//line quern.dev/ring/actor/alone.go:152:10000
 							t224 := at5 + shape.In
-//line alone.go:151
-							slot5 := ring4[t218:t224]
+//line quern.dev/ring/actor/alone.go:151:10000
+							slot5 := ring4[t219:t224]
+//line quern.dev/ring/actor/alone.go:152:10000
 							cell2 := words[:t234]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot5); w9++ {
+//line quern.dev/ring/actor/alone.go:154:10000
 								loaded28 := host2.Load64(r, &slot5[w9])
+//line quern.dev/ring/actor/alone.go:155:10000
 								v2 := loaded28
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:10000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block9
+//line quern.dev/ring/actor/alone.go:156:10000
+									break block11
+//line quern.dev/ring/actor/alone.go:157:10000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:10000
 							reply3 := cell2[t254:t264]
+//line quern.dev/ring/actor/alone.go:161:10000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:10000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:10000
 							}
-							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:10000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:10000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:10000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:10000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:10000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:10000
 							}
+//line quern.dev/ring/actor/alone.go:168:10000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:10000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -1301,11 +1736,12 @@ func quernRow6WatchActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 }
 
 //go:noinline
+//line quern_gen.go:1740:1
 func quernRow7WatchActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)

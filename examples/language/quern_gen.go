@@ -17,16 +17,205 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/examples/language",
+	Text:    quern_gen_ptx,
+	Sum:     "7073c336659351bc0da96781585c3ba39fe90c07483b2a2dc6ea62ec13d27cc0",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__dots                     func(t kernel.Thread, a []uint32, b []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__adler                    func(t kernel.Thread, width int, data []uint8, sums []uint32)
+	quern_gen_is_stale__run_go_generate__population               func(t kernel.Thread, words []uint64, ones []int, highest []int)
+	quern_gen_is_stale__run_go_generate__midpoints                func(t kernel.Thread, a []float64, b []float64, middle []float64)
+	quern_gen_is_stale__run_go_generate__reverseBlocks            func(t kernel.Thread, x []float32)
+	quern_gen_is_stale__run_go_generate__diffuse                  func(t kernel.Thread, steps int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__clusterHistogram         func(t kernel.Thread, data []uint8, counts []int32)
+	quern_gen_is_stale__run_go_generate__clampAll_float32         func(t kernel.Thread, lo float32, hi float32, x []float32)
+	quern_gen_is_stale__run_go_generate__clampAll_int32           func(t kernel.Thread, lo int32, hi int32, x []int32)
+	quern_gen_is_stale__run_go_generate__clampAll_meters          func(t kernel.Thread, lo meters, hi meters, x []meters)
+	quern_gen_is_stale__run_go_generate__meters                   float32
+	quern_gen_is_stale__run_go_generate__convertAll_float32_int16 func(t kernel.Thread, scale float32, from []float32, to []int16)
+	quern_gen_is_stale__run_go_generate__convertAll_float64_int32 func(t kernel.Thread, scale float64, from []float64, to []int32)
+	quern_gen_is_stale__run_go_generate__extremes                 func(t kernel.Thread, width int, x []int32, most []int32, negatives []int32)
+	quern_gen_is_stale__run_go_generate__returnedFunctions        func(t kernel.Thread, x []float32)
+	quern_gen_is_stale__run_go_generate__methodValues             func(t kernel.Thread, x []meters)
+	quern_gen_is_stale__run_go_generate__positions                func(t kernel.Thread, sorted []float32, x []float32, at []int32)
+	quern_gen_is_stale__run_go_generate__boxBlur                  func(t kernel.Thread, radius int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__scale                    func(t kernel.Thread, a float32, x []float32)
+	quern_gen_is_stale__run_go_generate__transpose                func(t kernel.Thread, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__histogram                func(t kernel.Thread, x []uint8, out []uint32)
+	quern_gen_is_stale__run_go_generate__extent                   func(t kernel.Thread, x []float32, low []float32, high []float32)
+	quern_gen_is_stale__run_go_generate__mark                     func(t kernel.Thread, x []uint16, set []uint32, left []uint32, odd []uint32)
+	quern_gen_is_stale__run_go_generate__insert                   func(t kernel.Thread, keys []uint32, table []uint32, newest []int32, previous []int32)
+	quern_gen_is_stale__run_go_generate__take                     func(t kernel.Thread, stock []int32, got []bool)
+	quern_gen_is_stale__run_go_generate__relay                    func(t kernel.Thread, x []int64, sums []int64, ready []uint32, ticket []uint32)
+	quern_gen_is_stale__run_go_generate__total                    func(t kernel.Thread, x []float64, partial []float64, done []uint32, out []float64)
+	quern_gen_is_stale__run_go_generate__spread                   func(t kernel.Thread, flag []uint32, saw []bool)
+	quern_gen_is_stale__run_go_generate__rows                     func(t kernel.Thread, a []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__blur                     func(t kernel.Thread, x []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__timed                    func(t kernel.Thread, n int, x []float32, cycles []int64, nanoseconds []int64)
+	quern_gen_is_stale__run_go_generate__increment                func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__magnitudes               func(t kernel.Thread, x []float32, y []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__columnSums               func(t kernel.Thread, width int, matrix []float32, sums []float32)
+	quern_gen_is_stale__run_go_generate__polynomials              func(t kernel.Thread, coefficients [8]float32, x []float32)
+	quern_gen_is_stale__run_go_generate__trace                    func(t kernel.Thread, limit float32, x []float32)
+	quern_gen_is_stale__run_go_generate__roots                    func(t kernel.Thread, x []float64)
+	quern_gen_is_stale__run_go_generate__decode                   func(t kernel.Thread, text []uint8, values []int32)
+	quern_gen_is_stale__run_go_generate__piHits                   func(t kernel.Thread, seed uint64, n int, hits []int32)
+	quern_gen_is_stale__run_go_generate__noise                    func(t kernel.Thread, seed uint64, sigma float32, signal []float32)
+	quern_gen_is_stale__run_go_generate__shuffledKeys             func(t kernel.Thread, key [2]uint32, keys []uint32)
+	quern_gen_is_stale__run_go_generate__tensorProduct            func(t kernel.Thread, n int, k int, a [][8]kernel.BFloat16, b [][8]kernel.BFloat16, c []float32)
+	quern_gen_is_stale__run_go_generate__similarities             func(t kernel.Thread, vectors [][16]int8, c []int32)
+	quern_gen_is_stale__run_go_generate__moments                  func(t kernel.Thread, samples [][2][8]kernel.Float16, c []float32)
+	quern_gen_is_stale__run_go_generate__smallProduct             func(t kernel.Thread, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__zoom                     func(t kernel.Thread, factor float32, image kernel.Texture2D[float32], w int, h int, out []float32)
+	quern_gen_is_stale__run_go_generate__edges                    func(t kernel.Thread, image kernel.Texture2D[float32], out []float32)
+	quern_gen_is_stale__run_go_generate__addHalves                func(t kernel.Thread, x []kernel.Float16, y []kernel.Float16)
+	quern_gen_is_stale__run_go_generate__norm                     func(t kernel.Thread, rows [][64]kernel.BFloat16, out []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__limitHalves              func(t kernel.Thread, limit kernel.Float16, x []kernel.Float16)
+	quern_gen_is_stale__run_go_generate__scaleAny_float32         func(t kernel.Thread, a float32, x []float32)
+	quern_gen_is_stale__run_go_generate__scaleAny_kernel_Float16  func(t kernel.Thread, a float32, x []kernel.Float16)
+	quern_gen_is_stale__run_go_generate__scaleAny_kernel_BFloat16 func(t kernel.Thread, a float32, x []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__julia                    func(t kernel.Thread, c complex128, z []complex128, steps []int32)
+	quern_gen_is_stale__run_go_generate__impedance                func(t kernel.Thread, omega float32, z []complex64)
+	quern_gen_is_stale__run_go_generate__push                     func(t kernel.Thread, dt float32, position []kernel.Vec4[float32], velocity []kernel.Vec4[float32])
+	quern_gen_is_stale__run_go_generate__shade                    func(t kernel.Thread, light kernel.Vec3[float32], normals []kernel.Vec3[float32], out []float32)
+	quern_gen_is_stale__run_go_generate__widest                   func(t kernel.Thread, rows [][4]sample, out []sample)
+	quern_gen_is_stale__run_go_generate__sample                   struct {
+		Valid  bool
+		Counts [3]uint16
+		Range  struct {
+			Low  float64
+			High float64
+		}
+	}
+	quern_gen_is_stale__run_go_generate__filter     func(t kernel.Thread, radius int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__warpSums   func(t kernel.Thread, x []float32, all []float32, upTo []float32)
+	quern_gen_is_stale__run_go_generate__blockSum   func(t kernel.Thread, x []float32, sum []float32)
+	quern_gen_is_stale__run_go_generate__compact    func(t kernel.Thread, x []int32, out []int32, count []int32)
+	quern_gen_is_stale__run_go_generate__shuffles   func(t kernel.Thread, x []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__agreements func(t kernel.Thread, keys []uint32, count []int32, single []bool, zero []bool)
+	quern_gen_is_stale__run_go_generate__bounds     func(t kernel.Thread, x []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__reversed   func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__summarise  func(t kernel.Thread, state *summary, in *samples, out *summary) kernel.Action
+	quern_gen_is_stale__run_go_generate__summary    struct {
+		Sum   float64
+		Count int
+	}
+	quern_gen_is_stale__run_go_generate__samples     struct{ Values [64]float32 }
+	quern_gen_is_stale__run_go_generate__actor_Shape struct {
+		Epoch      uint32
+		First      uint32
+		Slots      uint32
+		SideSlots  uint32
+		In         uint32
+		InStep     uint32
+		Out        uint32
+		OutStep    uint32
+		Reciprocal uint32
+		Batch      uint32
+		Stride     uint32
+		OutAt      uint32
+		RawAt      uint32
+		Messages   uint32
+		Leaves     uint32
+		Alone      uint32
+		Wakes      uint32
+		Nap        uint32
+		Idle       int64
+		Life       int64
+		Spin       int64
+		Clock      int64
+	}
+)
+
+var (
+	quern_dots                     quern_gen_is_stale__run_go_generate__dots                     = dots
+	quern_adler                    quern_gen_is_stale__run_go_generate__adler                    = adler
+	quern_population               quern_gen_is_stale__run_go_generate__population               = population
+	quern_midpoints                quern_gen_is_stale__run_go_generate__midpoints                = midpoints
+	quern_reverseBlocks            quern_gen_is_stale__run_go_generate__reverseBlocks            = reverseBlocks
+	quern_diffuse                  quern_gen_is_stale__run_go_generate__diffuse                  = diffuse
+	quern_clusterHistogram         quern_gen_is_stale__run_go_generate__clusterHistogram         = clusterHistogram
+	quern_clampAll_float32         quern_gen_is_stale__run_go_generate__clampAll_float32         = clampAll[float32]
+	quern_clampAll_int32           quern_gen_is_stale__run_go_generate__clampAll_int32           = clampAll[int32]
+	quern_clampAll_meters          quern_gen_is_stale__run_go_generate__clampAll_meters          = clampAll[meters]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__meters)((*meters)(nil))
+	quern_convertAll_float32_int16 quern_gen_is_stale__run_go_generate__convertAll_float32_int16 = convertAll[float32, int16]
+	quern_convertAll_float64_int32 quern_gen_is_stale__run_go_generate__convertAll_float64_int32 = convertAll[float64, int32]
+	quern_extremes                 quern_gen_is_stale__run_go_generate__extremes                 = extremes
+	quern_returnedFunctions        quern_gen_is_stale__run_go_generate__returnedFunctions        = returnedFunctions
+	quern_methodValues             quern_gen_is_stale__run_go_generate__methodValues             = methodValues
+	quern_positions                quern_gen_is_stale__run_go_generate__positions                = positions
+	quern_boxBlur                  quern_gen_is_stale__run_go_generate__boxBlur                  = boxBlur
+	quern_scale                    quern_gen_is_stale__run_go_generate__scale                    = scale
+	quern_transpose                quern_gen_is_stale__run_go_generate__transpose                = transpose
+	quern_histogram                quern_gen_is_stale__run_go_generate__histogram                = histogram
+	quern_extent                   quern_gen_is_stale__run_go_generate__extent                   = extent
+	quern_mark                     quern_gen_is_stale__run_go_generate__mark                     = mark
+	quern_insert                   quern_gen_is_stale__run_go_generate__insert                   = insert
+	quern_take                     quern_gen_is_stale__run_go_generate__take                     = take
+	quern_relay                    quern_gen_is_stale__run_go_generate__relay                    = relay
+	quern_total                    quern_gen_is_stale__run_go_generate__total                    = total
+	quern_spread                   quern_gen_is_stale__run_go_generate__spread                   = spread
+	quern_rows                     quern_gen_is_stale__run_go_generate__rows                     = rows
+	quern_blur                     quern_gen_is_stale__run_go_generate__blur                     = blur
+	quern_timed                    quern_gen_is_stale__run_go_generate__timed                    = timed
+	quern_increment                quern_gen_is_stale__run_go_generate__increment                = increment
+	quern_magnitudes               quern_gen_is_stale__run_go_generate__magnitudes               = magnitudes
+	quern_columnSums               quern_gen_is_stale__run_go_generate__columnSums               = columnSums
+	quern_polynomials              quern_gen_is_stale__run_go_generate__polynomials              = polynomials
+	quern_trace                    quern_gen_is_stale__run_go_generate__trace                    = trace
+	quern_roots                    quern_gen_is_stale__run_go_generate__roots                    = roots
+	quern_decode                   quern_gen_is_stale__run_go_generate__decode                   = decode
+	quern_piHits                   quern_gen_is_stale__run_go_generate__piHits                   = piHits
+	quern_noise                    quern_gen_is_stale__run_go_generate__noise                    = noise
+	quern_shuffledKeys             quern_gen_is_stale__run_go_generate__shuffledKeys             = shuffledKeys
+	quern_tensorProduct            quern_gen_is_stale__run_go_generate__tensorProduct            = tensorProduct
+	quern_similarities             quern_gen_is_stale__run_go_generate__similarities             = similarities
+	quern_moments                  quern_gen_is_stale__run_go_generate__moments                  = moments
+	quern_smallProduct             quern_gen_is_stale__run_go_generate__smallProduct             = smallProduct
+	quern_zoom                     quern_gen_is_stale__run_go_generate__zoom                     = zoom
+	quern_edges                    quern_gen_is_stale__run_go_generate__edges                    = edges
+	quern_addHalves                quern_gen_is_stale__run_go_generate__addHalves                = addHalves
+	quern_norm                     quern_gen_is_stale__run_go_generate__norm                     = norm
+	quern_limitHalves              quern_gen_is_stale__run_go_generate__limitHalves              = limitHalves
+	quern_scaleAny_float32         quern_gen_is_stale__run_go_generate__scaleAny_float32         = scaleAny[float32]
+	quern_scaleAny_kernel_Float16  quern_gen_is_stale__run_go_generate__scaleAny_kernel_Float16  = scaleAny[kernel.Float16]
+	quern_scaleAny_kernel_BFloat16 quern_gen_is_stale__run_go_generate__scaleAny_kernel_BFloat16 = scaleAny[kernel.BFloat16]
+	quern_julia                    quern_gen_is_stale__run_go_generate__julia                    = julia
+	quern_impedance                quern_gen_is_stale__run_go_generate__impedance                = impedance
+	quern_push                     quern_gen_is_stale__run_go_generate__push                     = push
+	quern_shade                    quern_gen_is_stale__run_go_generate__shade                    = shade
+	quern_widest                   quern_gen_is_stale__run_go_generate__widest                   = widest
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__sample)((*sample)(nil))
+	quern_filter                   quern_gen_is_stale__run_go_generate__filter                   = filter
+	quern_warpSums                 quern_gen_is_stale__run_go_generate__warpSums                 = warpSums
+	quern_blockSum                 quern_gen_is_stale__run_go_generate__blockSum                 = blockSum
+	quern_compact                  quern_gen_is_stale__run_go_generate__compact                  = compact
+	quern_shuffles                 quern_gen_is_stale__run_go_generate__shuffles                 = shuffles
+	quern_agreements               quern_gen_is_stale__run_go_generate__agreements               = agreements
+	quern_bounds                   quern_gen_is_stale__run_go_generate__bounds                   = bounds
+	quern_reversed                 quern_gen_is_stale__run_go_generate__reversed                 = reversed
+	_                              quern_gen_is_stale__run_go_generate__summarise                = summarise
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__summary)((*summary)(nil))
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__samples)((*samples)(nil))
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
+)
 
 var quernDots = gpu.NewKernel(gpu.KernelInfo{
 	Name: "dots", Package: "quern.dev/examples/language", Pos: "assembly.go:19",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -38,10 +227,9 @@ var quernDots = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "assembly.go", Line: 21, Col: 23},
 		}},
 	},
-	Host: quernHostDots,
+	Host:  quernHostDots,
+	Plain: quernPlainDots,
 })
-
-var _ = dots // compiled, not called
 
 // LaunchDots runs dots on the grid g.
 //
@@ -61,10 +249,10 @@ var quernAdler = gpu.NewKernel(gpu.KernelInfo{
 	Name: "adler", Package: "quern.dev/examples/language", Pos: "basics.go:13",
 	Params: []gpu.Param{
 		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -74,10 +262,9 @@ var quernAdler = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "basics.go", Line: 19, Col: 20},
 		}},
 	},
-	Host: quernHostAdler,
+	Host:  quernHostAdler,
+	Plain: quernPlainAdler,
 })
-
-var _ = adler // compiled, not called
 
 // LaunchAdler runs adler on the grid g.
 //
@@ -97,11 +284,11 @@ func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], 
 var quernPopulation = gpu.NewKernel(gpu.KernelInfo{
 	Name: "population", Package: "quern.dev/examples/language", Pos: "basics.go:29",
 	Params: []gpu.Param{
-		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "ones", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "highest", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -114,10 +301,9 @@ var quernPopulation = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "basics.go", Line: 31, Col: 12},
 		}},
 	},
-	Host: quernHostPopulation,
+	Host:  quernHostPopulation,
+	Plain: quernPlainPopulation,
 })
-
-var _ = population // compiled, not called
 
 // LaunchPopulation runs population on the grid g.
 //
@@ -136,11 +322,11 @@ func LaunchPopulation(s *gpu.Stream, g gpu.Grid, words *gpu.Buffer[uint64], ones
 var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
 	Name: "midpoints", Package: "quern.dev/examples/language", Pos: "basics.go:38",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "middle", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -153,10 +339,9 @@ var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "basics.go", Line: 40, Col: 47},
 		}},
 	},
-	Host: quernHostMidpoints,
+	Host:  quernHostMidpoints,
+	Plain: quernPlainMidpoints,
 })
-
-var _ = midpoints // compiled, not called
 
 // LaunchMidpoints runs midpoints on the grid g.
 //
@@ -177,7 +362,7 @@ var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -185,9 +370,8 @@ var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostReverseBlocks,
+	Plain:  quernPlainReverseBlocks,
 })
-
-var _ = reverseBlocks // compiled, not called
 
 // LaunchReverseBlocks runs reverseBlocks on the grid g.
 //
@@ -209,7 +393,7 @@ var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -223,9 +407,8 @@ var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Cooperative: true,
 	Host:        quernHostDiffuse,
+	Plain:       quernPlainDiffuse,
 })
-
-var _ = diffuse // compiled, not called
 
 // LaunchDiffuse runs diffuse on the grid g.
 //
@@ -244,10 +427,10 @@ func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float3
 var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Name: "clusterHistogram", Package: "quern.dev/examples/language", Pos: "cluster.go:26",
 	Params: []gpu.Param{
-		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -261,9 +444,8 @@ var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Shared:  512,
 	Cluster: gpu.Dim3{X: 2, Y: 1, Z: 1},
 	Host:    quernHostClusterHistogram,
+	Plain:   quernPlainClusterHistogram,
 })
-
-var _ = clusterHistogram // compiled, not called
 
 // LaunchClusterHistogram runs clusterHistogram on the grid g.
 //
@@ -287,16 +469,15 @@ var quernClampAll_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostClampAll_float32,
+	Host:  quernHostClampAll_float32,
+	Plain: quernPlainClampAll_float32,
 })
-
-var _ = clampAll[float32] // compiled, not called
 
 var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "clampAll[int32]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
@@ -306,16 +487,15 @@ var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "int32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostClampAll_int32,
+	Host:  quernHostClampAll_int32,
+	Plain: quernPlainClampAll_int32,
 })
-
-var _ = clampAll[int32] // compiled, not called
 
 var quernClampAll_meters = gpu.NewKernel(gpu.KernelInfo{
 	Name: "clampAll[meters]", Package: "quern.dev/examples/language", Pos: "functions.go:17",
@@ -323,18 +503,17 @@ var quernClampAll_meters = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "lo", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "meters", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostClampAll_meters,
+	Host:  quernHostClampAll_meters,
+	Plain: quernPlainClampAll_meters,
 })
-
-var _ = clampAll[meters] // compiled, not called
 
 // LaunchClampAll runs clampAll on the grid g.
 //
@@ -364,10 +543,10 @@ var quernConvertAll_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
 	Entry: "convertAll_float32_int16",
 	Params: []gpu.Param{
 		{Name: "scale", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -378,20 +557,19 @@ var quernConvertAll_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
 		}},
 	},
-	Host: quernHostConvertAll_float32_int16,
+	Host:  quernHostConvertAll_float32_int16,
+	Plain: quernPlainConvertAll_float32_int16,
 })
-
-var _ = convertAll[float32, int16] // compiled, not called
 
 var quernConvertAll_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "convertAll[float64,int32]", Package: "quern.dev/examples/language", Pos: "functions.go:26",
 	Entry: "convertAll_float64_int32",
 	Params: []gpu.Param{
 		{Name: "scale", Kind: gpu.Scalar, Type: "float64", Size: 8},
-		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -402,10 +580,9 @@ var quernConvertAll_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "functions.go", Line: 28, Col: 22},
 		}},
 	},
-	Host: quernHostConvertAll_float64_int32,
+	Host:  quernHostConvertAll_float64_int32,
+	Plain: quernPlainConvertAll_float64_int32,
 })
-
-var _ = convertAll[float64, int32] // compiled, not called
 
 // LaunchConvertAll runs convertAll on the grid g.
 //
@@ -434,11 +611,11 @@ var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
 	Name: "extremes", Package: "quern.dev/examples/language", Pos: "functions.go:44",
 	Params: []gpu.Param{
 		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "most", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "negatives", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -452,10 +629,9 @@ var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "functions.go", Line: 58, Col: 2},
 		}},
 	},
-	Host: quernHostExtremes,
+	Host:  quernHostExtremes,
+	Plain: quernPlainExtremes,
 })
-
-var _ = extremes // compiled, not called
 
 // LaunchExtremes runs extremes on the grid g.
 //
@@ -478,16 +654,15 @@ var quernReturnedFunctions = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostReturnedFunctions,
+	Host:  quernHostReturnedFunctions,
+	Plain: quernPlainReturnedFunctions,
 })
-
-var _ = returnedFunctions // compiled, not called
 
 // LaunchReturnedFunctions runs returnedFunctions on the grid g.
 //
@@ -504,18 +679,17 @@ func LaunchReturnedFunctions(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) 
 var quernMethodValues = gpu.NewKernel(gpu.KernelInfo{
 	Name: "methodValues", Package: "quern.dev/examples/language", Pos: "functions.go:85",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "meters", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostMethodValues,
+	Host:  quernHostMethodValues,
+	Plain: quernPlainMethodValues,
 })
-
-var _ = methodValues // compiled, not called
 
 // LaunchMethodValues runs methodValues on the grid g.
 //
@@ -532,11 +706,11 @@ func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error 
 var quernPositions = gpu.NewKernel(gpu.KernelInfo{
 	Name: "positions", Package: "quern.dev/examples/language", Pos: "functions.go:95",
 	Params: []gpu.Param{
-		{Name: "sorted", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "sorted", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -546,10 +720,9 @@ var quernPositions = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "functions.go", Line: 97, Col: 3},
 		}},
 	},
-	Host: quernHostPositions,
+	Host:  quernHostPositions,
+	Plain: quernPlainPositions,
 })
-
-var _ = positions // compiled, not called
 
 // LaunchPositions runs positions on the grid g.
 //
@@ -569,10 +742,10 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 	Name: "boxBlur", Package: "quern.dev/examples/language", Pos: "functions.go:105",
 	Params: []gpu.Param{
 		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -630,10 +803,9 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 			Host: quernHostBoxBlur_radius_3,
 		},
 	},
-	Host: quernHostBoxBlur,
+	Host:  quernHostBoxBlur,
+	Plain: quernPlainBoxBlur,
 })
-
-var _ = boxBlur // compiled, not called
 
 // LaunchBoxBlur runs boxBlur on the grid g.
 //
@@ -656,16 +828,15 @@ var quernScale = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale,
+	Host:  quernHostScale,
+	Plain: quernPlainScale,
 })
-
-var _ = scale // compiled, not called
 
 // LaunchScale runs scale on the grid g.
 //
@@ -681,31 +852,30 @@ func LaunchScale(s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[float32]) e
 }
 
 var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
-	Name: "transpose", Package: "quern.dev/examples/language", Pos: "memory.go:10",
+	Name: "transpose", Package: "quern.dev/examples/language", Pos: "memory.go:13",
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 14, Col: 40},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 19, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 17, Col: 40},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 22, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 14, Col: 40},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 19, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 17, Col: 40},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 22, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 32, Z: 1},
 	Shared: 4224,
 	Host:   quernHostTranspose,
+	Plain:  quernPlainTranspose,
 })
-
-var _ = transpose // compiled, not called
 
 // LaunchTranspose runs transpose on the grid g.
 //
@@ -725,29 +895,28 @@ func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[fl
 }
 
 var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
-	Name: "histogram", Package: "quern.dev/examples/language", Pos: "memory.go:27",
+	Name: "histogram", Package: "quern.dev/examples/language", Pos: "memory.go:30",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 38, Col: 21},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 41, Col: 21},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 34, Col: 35},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 38, Col: 21},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 41, Col: 21},
 		}},
 	},
-	Host: quernHostHistogram,
+	Host:  quernHostHistogram,
+	Plain: quernPlainHistogram,
 })
-
-var _ = histogram // compiled, not called
 
 // LaunchHistogram runs histogram on the grid g.
 //
@@ -764,29 +933,28 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint8], out *gpu.B
 }
 
 var quernExtent = gpu.NewKernel(gpu.KernelInfo{
-	Name: "extent", Package: "quern.dev/examples/language", Pos: "memory.go:45",
+	Name: "extent", Package: "quern.dev/examples/language", Pos: "memory.go:48",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "low", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "high", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 47, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 50, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 51, Col: 21},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 47, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 50, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 51, Col: 21},
 		}},
 	},
-	Host: quernHostExtent,
+	Host:  quernHostExtent,
+	Plain: quernPlainExtent,
 })
-
-var _ = extent // compiled, not called
 
 // LaunchExtent runs extent on the grid g.
 //
@@ -803,32 +971,31 @@ func LaunchExtent(s *gpu.Stream, g gpu.Grid, x, low, high *gpu.Buffer[float32]) 
 }
 
 var quernMark = gpu.NewKernel(gpu.KernelInfo{
-	Name: "mark", Package: "quern.dev/examples/language", Pos: "memory.go:56",
+	Name: "mark", Package: "quern.dev/examples/language", Pos: "memory.go:59",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "set", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "left", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "odd", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 59, Col: 20},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 60, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 61, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 62, Col: 20},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 63, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 64, Col: 21},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 59, Col: 20},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 60, Col: 21},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 61, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 62, Col: 20},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 63, Col: 21},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 64, Col: 21},
 		}},
 	},
-	Host: quernHostMark,
+	Host:  quernHostMark,
+	Plain: quernPlainMark,
 })
-
-var _ = mark // compiled, not called
 
 // LaunchMark runs mark on the grid g.
 //
@@ -847,35 +1014,34 @@ func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd
 }
 
 var quernInsert = gpu.NewKernel(gpu.KernelInfo{
-	Name: "insert", Package: "quern.dev/examples/language", Pos: "memory.go:69",
+	Name: "insert", Package: "quern.dev/examples/language", Pos: "memory.go:72",
 	Params: []gpu.Param{
-		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "table", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "newest", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "previous", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 75, Col: 29},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 75, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 77, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 2},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 80, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 2},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.DivideSite, File: "memory.go", Line: 75, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 77, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 83, Col: 2},
+			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 80, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 86, Col: 2},
 		}},
 	},
-	Host: quernHostInsert,
+	Host:  quernHostInsert,
+	Plain: quernPlainInsert,
 })
-
-var _ = insert // compiled, not called
 
 // LaunchInsert runs insert on the grid g.
 //
@@ -894,26 +1060,25 @@ func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], ne
 }
 
 var quernTake = gpu.NewKernel(gpu.KernelInfo{
-	Name: "take", Package: "quern.dev/examples/language", Pos: "memory.go:89",
+	Name: "take", Package: "quern.dev/examples/language", Pos: "memory.go:92",
 	Params: []gpu.Param{
 		{Name: "stock", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "got", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 91, Col: 30},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 94, Col: 30},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 91, Col: 30},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 94, Col: 30},
 		}},
 	},
-	Host: quernHostTake,
+	Host:  quernHostTake,
+	Plain: quernPlainTake,
 })
-
-var _ = take // compiled, not called
 
 // LaunchTake runs take on the grid g.
 //
@@ -929,39 +1094,38 @@ func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Bu
 }
 
 var quernRelay = gpu.NewKernel(gpu.KernelInfo{
-	Name: "relay", Package: "quern.dev/examples/language", Pos: "memory.go:99",
+	Name: "relay", Package: "quern.dev/examples/language", Pos: "memory.go:102",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 104, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 103, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 104, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 27},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 108, Col: 10},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 110, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 23},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 109, Col: 27},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 10},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 113, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 114, Col: 23},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 103, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 104, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 27},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 108, Col: 10},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 110, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 23},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 106, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 109, Col: 27},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 111, Col: 10},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 113, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 114, Col: 23},
 		}},
 	},
-	Host: quernHostRelay,
+	Host:  quernHostRelay,
+	Plain: quernPlainRelay,
 })
-
-var _ = relay // compiled, not called
 
 // LaunchRelay runs relay on the grid g.
 //
@@ -980,35 +1144,34 @@ func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, t
 }
 
 var quernTotal = gpu.NewKernel(gpu.KernelInfo{
-	Name: "total", Package: "quern.dev/examples/language", Pos: "memory.go:117",
+	Name: "total", Package: "quern.dev/examples/language", Pos: "memory.go:120",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "partial", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "done", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 131, Col: 3},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 133, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 140, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 142, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 134, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 136, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 143, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 145, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 131, Col: 3},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 133, Col: 29},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 140, Col: 9},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 142, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 134, Col: 3},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 136, Col: 29},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 143, Col: 9},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 145, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 1025,
 	Host:   quernHostTotal,
+	Plain:  quernPlainTotal,
 })
-
-var _ = total // compiled, not called
 
 // LaunchTotal runs total on the grid g.
 //
@@ -1026,27 +1189,26 @@ func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], don
 }
 
 var quernSpread = gpu.NewKernel(gpu.KernelInfo{
-	Name: "spread", Package: "quern.dev/examples/language", Pos: "memory.go:150",
+	Name: "spread", Package: "quern.dev/examples/language", Pos: "memory.go:153",
 	Params: []gpu.Param{
 		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "saw", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 153, Col: 25},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 155, Col: 32},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 158, Col: 32},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 153, Col: 25},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 155, Col: 32},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 25},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 158, Col: 32},
 		}},
 	},
-	Host: quernHostSpread,
+	Host:  quernHostSpread,
+	Plain: quernPlainSpread,
 })
-
-var _ = spread // compiled, not called
 
 // LaunchSpread runs spread on the grid g.
 //
@@ -1063,34 +1225,33 @@ func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.
 }
 
 var quernRows = gpu.NewKernel(gpu.KernelInfo{
-	Name: "rows", Package: "quern.dev/examples/language", Pos: "memory.go:163",
+	Name: "rows", Package: "quern.dev/examples/language", Pos: "memory.go:166",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 173, Col: 38},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 22},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 22},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 173, Col: 38},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 22},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 4},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 22},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 186, Col: 4},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 173, Col: 38},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 22},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 4},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 183, Col: 22},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 186, Col: 4},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 2048,
 	Host:   quernHostRows,
+	Plain:  quernPlainRows,
 })
-
-var _ = rows // compiled, not called
 
 // LaunchRows runs rows on the grid g.
 //
@@ -1107,29 +1268,28 @@ func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
 }
 
 var quernBlur = gpu.NewKernel(gpu.KernelInfo{
-	Name: "blur", Package: "quern.dev/examples/language", Pos: "memory.go:194",
+	Name: "blur", Package: "quern.dev/examples/language", Pos: "memory.go:197",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "memory.go", Line: 198, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 202, Col: 3},
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 201, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 205, Col: 3},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.SliceSite, File: "memory.go", Line: 198, Col: 39},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 202, Col: 3},
+			{Kind: gpu.SliceSite, File: "memory.go", Line: 201, Col: 39},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 205, Col: 3},
 		}},
 	},
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1072,
 	Host:   quernHostBlur,
+	Plain:  quernPlainBlur,
 })
-
-var _ = blur // compiled, not called
 
 // LaunchBlur runs blur on the grid g.
 //
@@ -1146,31 +1306,30 @@ func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
 }
 
 var quernTimed = gpu.NewKernel(gpu.KernelInfo{
-	Name: "timed", Package: "quern.dev/examples/language", Pos: "memory.go:210",
+	Name: "timed", Package: "quern.dev/examples/language", Pos: "memory.go:213",
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "cycles", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "nanoseconds", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 213, Col: 7},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 218, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 219, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 216, Col: 7},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 221, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 222, Col: 2},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 213, Col: 7},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 218, Col: 2},
-			{Kind: gpu.IndexSite, File: "memory.go", Line: 219, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 216, Col: 7},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 221, Col: 2},
+			{Kind: gpu.IndexSite, File: "memory.go", Line: 222, Col: 2},
 		}},
 	},
-	Host: quernHostTimed,
+	Host:  quernHostTimed,
+	Plain: quernPlainTimed,
 })
-
-var _ = timed // compiled, not called
 
 // LaunchTimed runs timed on the grid g.
 //
@@ -1193,7 +1352,7 @@ var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
@@ -1201,9 +1360,8 @@ var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Host:  quernHostIncrement,
+	Plain: quernPlainIncrement,
 })
-
-var _ = increment // compiled, not called
 
 // LaunchIncrement runs increment on the grid g.
 //
@@ -1221,20 +1379,19 @@ func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 var quernMagnitudes = gpu.NewKernel(gpu.KernelInfo{
 	Name: "magnitudes", Package: "quern.dev/examples/language", Pos: "options.go:18",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostMagnitudes,
+	Host:  quernHostMagnitudes,
+	Plain: quernPlainMagnitudes,
 })
-
-var _ = magnitudes // compiled, not called
 
 // LaunchMagnitudes runs magnitudes on the grid g.
 //
@@ -1254,10 +1411,10 @@ var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
 	Name: "columnSums", Package: "quern.dev/examples/language", Pos: "options.go:28",
 	Params: []gpu.Param{
 		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "matrix", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "matrix", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1268,10 +1425,9 @@ var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "options.go", Line: 35, Col: 3},
 		}},
 	},
-	Host: quernHostColumnSums,
+	Host:  quernHostColumnSums,
+	Plain: quernPlainColumnSums,
 })
-
-var _ = columnSums // compiled, not called
 
 // LaunchColumnSums runs columnSums on the grid g.
 //
@@ -1294,15 +1450,14 @@ var quernPolynomials = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "coefficients", Kind: gpu.Struct, Type: "[8]float32", Size: 32},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostPolynomials,
+	Host:  quernHostPolynomials,
+	Plain: quernPlainPolynomials,
 })
-
-var _ = polynomials // compiled, not called
 
 // LaunchPolynomials runs polynomials on the grid g.
 //
@@ -1322,9 +1477,9 @@ var quernTrace = gpu.NewKernel(gpu.KernelInfo{
 	Name: "trace", Package: "quern.dev/examples/language", Pos: "output.go:8",
 	Params: []gpu.Param{
 		{Name: "limit", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1332,10 +1487,9 @@ var quernTrace = gpu.NewKernel(gpu.KernelInfo{
 	Formats: []gpu.Format{
 		{Text: "x[%d] = %.1f > %g\n", Args: []string{"int", "float32", "float32"}},
 	},
-	Host: quernHostTrace,
+	Host:  quernHostTrace,
+	Plain: quernPlainTrace,
 })
-
-var _ = trace // compiled, not called
 
 // LaunchTrace runs trace on the grid g.
 //
@@ -1355,7 +1509,7 @@ var quernRoots = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
@@ -1364,10 +1518,9 @@ var quernRoots = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
 		}},
 	},
-	Host: quernHostRoots,
+	Host:  quernHostRoots,
+	Plain: quernPlainRoots,
 })
-
-var _ = roots // compiled, not called
 
 // LaunchRoots runs roots on the grid g.
 //
@@ -1384,10 +1537,10 @@ func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 var quernDecode = gpu.NewKernel(gpu.KernelInfo{
 	Name: "decode", Package: "quern.dev/examples/language", Pos: "output.go:27",
 	Params: []gpu.Param{
-		{Name: "text", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "text", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "values", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
@@ -1401,10 +1554,9 @@ var quernDecode = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
 		}},
 	},
-	Host: quernHostDecode,
+	Host:  quernHostDecode,
+	Plain: quernPlainDecode,
 })
-
-var _ = decode // compiled, not called
 
 // LaunchDecode runs decode on the grid g.
 //
@@ -1426,15 +1578,14 @@ var quernPiHits = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "hits", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostPiHits,
+	Host:  quernHostPiHits,
+	Plain: quernPlainPiHits,
 })
-
-var _ = piHits // compiled, not called
 
 // LaunchPiHits runs piHits on the grid g.
 //
@@ -1458,15 +1609,14 @@ var quernNoise = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "sigma", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "signal", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostNoise,
+	Host:  quernHostNoise,
+	Plain: quernPlainNoise,
 })
-
-var _ = noise // compiled, not called
 
 // LaunchNoise runs noise on the grid g.
 //
@@ -1489,16 +1639,15 @@ var quernShuffledKeys = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "key", Kind: gpu.Struct, Type: "[2]uint32", Size: 8},
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostShuffledKeys,
+	Host:  quernHostShuffledKeys,
+	Plain: quernPlainShuffledKeys,
 })
-
-var _ = shuffledKeys // compiled, not called
 
 // LaunchShuffledKeys runs shuffledKeys on the grid g.
 //
@@ -1518,11 +1667,11 @@ var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "Eight", Size: 16},
-		{Name: "b", Kind: gpu.Slice, Type: "Eight", Size: 16},
+		{Name: "a", Kind: gpu.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []gpu.Site{
@@ -1539,9 +1688,8 @@ var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 4096,
 	Host:   quernHostTensorProduct,
+	Plain:  quernPlainTensorProduct,
 })
-
-var _ = tensorProduct // compiled, not called
 
 // LaunchTensorProduct runs tensorProduct on the grid g.
 //
@@ -1564,10 +1712,10 @@ func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[E
 var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
 	Name: "similarities", Package: "quern.dev/examples/language", Pos: "tensor.go:44",
 	Params: []gpu.Param{
-		{Name: "vectors", Kind: gpu.Slice, Type: "[16]int8", Size: 16},
+		{Name: "vectors", Kind: gpu.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -1584,9 +1732,8 @@ var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 512,
 	Host:   quernHostSimilarities,
+	Plain:  quernPlainSimilarities,
 })
-
-var _ = similarities // compiled, not called
 
 // LaunchSimilarities runs similarities on the grid g.
 //
@@ -1606,10 +1753,10 @@ func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8]
 var quernMoments = gpu.NewKernel(gpu.KernelInfo{
 	Name: "moments", Package: "quern.dev/examples/language", Pos: "tensor.go:68",
 	Params: []gpu.Param{
-		{Name: "samples", Kind: gpu.Slice, Type: "[2][8]kernel.Float16", Size: 32},
+		{Name: "samples", Kind: gpu.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -1626,9 +1773,8 @@ var quernMoments = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 512,
 	Host:   quernHostMoments,
+	Plain:  quernPlainMoments,
 })
-
-var _ = moments // compiled, not called
 
 // LaunchMoments runs moments on the grid g.
 //
@@ -1648,11 +1794,11 @@ func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.F
 var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
 	Name: "smallProduct", Package: "quern.dev/examples/language", Pos: "tensor.go:90",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
@@ -1672,9 +1818,8 @@ var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Host:  quernHostSmallProduct,
+	Plain: quernPlainSmallProduct,
 })
-
-var _ = smallProduct // compiled, not called
 
 // LaunchSmallProduct runs smallProduct on the grid g.
 //
@@ -1700,7 +1845,7 @@ var quernZoom = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1710,10 +1855,9 @@ var quernZoom = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 15, Col: 2},
 		}},
 	},
-	Host: quernHostZoom,
+	Host:  quernHostZoom,
+	Plain: quernPlainZoom,
 })
-
-var _ = zoom // compiled, not called
 
 // LaunchZoom runs zoom on the grid g.
 //
@@ -1737,7 +1881,7 @@ var quernEdges = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
@@ -1746,10 +1890,9 @@ var quernEdges = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
 		}},
 	},
-	Host: quernHostEdges,
+	Host:  quernHostEdges,
+	Plain: quernPlainEdges,
 })
-
-var _ = edges // compiled, not called
 
 // LaunchEdges runs edges on the grid g.
 //
@@ -1767,19 +1910,18 @@ func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *
 var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
 	Name: "addHalves", Package: "quern.dev/examples/language", Pos: "types.go:12",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostAddHalves,
+	Host:  quernHostAddHalves,
+	Plain: quernPlainAddHalves,
 })
-
-var _ = addHalves // compiled, not called
 
 // LaunchAddHalves runs addHalves on the grid g.
 //
@@ -1797,18 +1939,17 @@ func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]
 var quernNorm = gpu.NewKernel(gpu.KernelInfo{
 	Name: "norm", Package: "quern.dev/examples/language", Pos: "types.go:21",
 	Params: []gpu.Param{
-		{Name: "rows", Kind: gpu.Slice, Type: "[64]kernel.BFloat16", Size: 128},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "rows", Kind: gpu.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostNorm,
+	Host:  quernHostNorm,
+	Plain: quernPlainNorm,
 })
-
-var _ = norm // compiled, not called
 
 // LaunchNorm runs norm on the grid g.
 //
@@ -1826,19 +1967,18 @@ func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16]
 var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
 	Name: "limitHalves", Package: "quern.dev/examples/language", Pos: "types.go:34",
 	Params: []gpu.Param{
-		{Name: "limit", Kind: gpu.Struct, Type: "kernel.Float16", Size: 2},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "limit", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostLimitHalves,
+	Host:  quernHostLimitHalves,
+	Plain: quernPlainLimitHalves,
 })
-
-var _ = limitHalves // compiled, not called
 
 // LaunchLimitHalves runs limitHalves on the grid g.
 //
@@ -1860,52 +2000,49 @@ var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScaleAny_float32,
+	Host:  quernHostScaleAny_float32,
+	Plain: quernPlainScaleAny_float32,
 })
-
-var _ = scaleAny[float32] // compiled, not called
 
 var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scaleAny[kernel.Float16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_kernel_Float16",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScaleAny_kernel_Float16,
+	Host:  quernHostScaleAny_kernel_Float16,
+	Plain: quernPlainScaleAny_kernel_Float16,
 })
-
-var _ = scaleAny[kernel.Float16] // compiled, not called
 
 var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scaleAny[kernel.BFloat16]", Package: "quern.dev/examples/language", Pos: "types.go:55",
 	Entry: "scaleAny_kernel_BFloat16",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScaleAny_kernel_BFloat16,
+	Host:  quernHostScaleAny_kernel_BFloat16,
+	Plain: quernPlainScaleAny_kernel_BFloat16,
 })
-
-var _ = scaleAny[kernel.BFloat16] // compiled, not called
 
 // LaunchScaleAny runs scaleAny on the grid g.
 //
@@ -1933,18 +2070,17 @@ var quernJulia = gpu.NewKernel(gpu.KernelInfo{
 	Name: "julia", Package: "quern.dev/examples/language", Pos: "types.go:64",
 	Params: []gpu.Param{
 		{Name: "c", Kind: gpu.Struct, Type: "complex128", Size: 16},
-		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostJulia,
+	Host:  quernHostJulia,
+	Plain: quernPlainJulia,
 })
-
-var _ = julia // compiled, not called
 
 // LaunchJulia runs julia on the grid g.
 //
@@ -1966,15 +2102,14 @@ var quernImpedance = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "z", Kind: gpu.Slice, Type: "complex64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostImpedance,
+	Host:  quernHostImpedance,
+	Plain: quernPlainImpedance,
 })
-
-var _ = impedance // compiled, not called
 
 // LaunchImpedance runs impedance on the grid g.
 //
@@ -1993,19 +2128,18 @@ var quernPush = gpu.NewKernel(gpu.KernelInfo{
 	Name: "push", Package: "quern.dev/examples/language", Pos: "types.go:86",
 	Params: []gpu.Param{
 		{Name: "dt", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "position", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
-		{Name: "velocity", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "position", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
+		{Name: "velocity", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostPush,
+	Host:  quernHostPush,
+	Plain: quernPlainPush,
 })
-
-var _ = push // compiled, not called
 
 // LaunchPush runs push on the grid g.
 //
@@ -2024,20 +2158,19 @@ func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.B
 var quernShade = gpu.NewKernel(gpu.KernelInfo{
 	Name: "shade", Package: "quern.dev/examples/language", Pos: "types.go:95",
 	Params: []gpu.Param{
-		{Name: "light", Kind: gpu.Struct, Type: "kernel.Vec3[float32]", Size: 12},
-		{Name: "normals", Kind: gpu.Slice, Type: "kernel.Vec3[float32]", Size: 12},
+		{Name: "light", Kind: gpu.Struct, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
+		{Name: "normals", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostShade,
+	Host:  quernHostShade,
+	Plain: quernPlainShade,
 })
-
-var _ = shade // compiled, not called
 
 // LaunchShade runs shade on the grid g.
 //
@@ -2056,18 +2189,17 @@ func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals 
 var quernWidest = gpu.NewKernel(gpu.KernelInfo{
 	Name: "widest", Package: "quern.dev/examples/language", Pos: "types.go:116",
 	Params: []gpu.Param{
-		{Name: "rows", Kind: gpu.Slice, Type: "[4]sample", Size: 96},
-		{Name: "out", Kind: gpu.Slice, Type: "sample", Size: 24},
+		{Name: "rows", Kind: gpu.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostWidest,
+	Host:  quernHostWidest,
+	Plain: quernPlainWidest,
 })
-
-var _ = widest // compiled, not called
 
 // LaunchWidest runs widest on the grid g.
 //
@@ -2086,10 +2218,10 @@ var quernFilter = gpu.NewKernel(gpu.KernelInfo{
 	Name: "filter", Package: "quern.dev/examples/language", Pos: "types.go:148",
 	Params: []gpu.Param{
 		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
@@ -2100,10 +2232,9 @@ var quernFilter = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "types.go", Line: 155, Col: 22},
 		}},
 	},
-	Host: quernHostFilter,
+	Host:  quernHostFilter,
+	Plain: quernPlainFilter,
 })
-
-var _ = filter // compiled, not called
 
 // LaunchFilter runs filter on the grid g.
 //
@@ -2122,11 +2253,11 @@ func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[flo
 var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
 	Name: "warpSums", Package: "quern.dev/examples/language", Pos: "warp.go:12",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "all", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "upTo", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2138,10 +2269,9 @@ var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "warp.go", Line: 20, Col: 11},
 		}},
 	},
-	Host: quernHostWarpSums,
+	Host:  quernHostWarpSums,
+	Plain: quernPlainWarpSums,
 })
-
-var _ = warpSums // compiled, not called
 
 // LaunchWarpSums runs warpSums on the grid g.
 //
@@ -2160,10 +2290,10 @@ func LaunchWarpSums(s *gpu.Stream, g gpu.Grid, x, all, upTo *gpu.Buffer[float32]
 var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blockSum", Package: "quern.dev/examples/language", Pos: "warp.go:28",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -2176,9 +2306,8 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 32,
 	Host:   quernHostBlockSum,
+	Plain:  quernPlainBlockSum,
 })
-
-var _ = blockSum // compiled, not called
 
 // LaunchBlockSum runs blockSum on the grid g.
 //
@@ -2197,11 +2326,11 @@ func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) erro
 var quernCompact = gpu.NewKernel(gpu.KernelInfo{
 	Name: "compact", Package: "quern.dev/examples/language", Pos: "warp.go:55",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
@@ -2215,10 +2344,9 @@ var quernCompact = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
 		}},
 	},
-	Host: quernHostCompact,
+	Host:  quernHostCompact,
+	Plain: quernPlainCompact,
 })
-
-var _ = compact // compiled, not called
 
 // LaunchCompact runs compact on the grid g.
 //
@@ -2238,10 +2366,10 @@ func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) 
 var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
 	Name: "shuffles", Package: "quern.dev/examples/language", Pos: "warp.go:73",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -2265,9 +2393,8 @@ var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Host:  quernHostShuffles,
+	Plain: quernPlainShuffles,
 })
-
-var _ = shuffles // compiled, not called
 
 // LaunchShuffles runs shuffles on the grid g.
 //
@@ -2285,12 +2412,12 @@ func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error 
 var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
 	Name: "agreements", Package: "quern.dev/examples/language", Pos: "warp.go:86",
 	Params: []gpu.Param{
-		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "single", Kind: gpu.Slice, Type: "bool", Size: 1},
 		{Name: "zero", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2308,9 +2435,8 @@ var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostAgreements,
+	Plain: quernPlainAgreements,
 })
-
-var _ = agreements // compiled, not called
 
 // LaunchAgreements runs agreements on the grid g.
 //
@@ -2331,10 +2457,10 @@ func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count
 var quernBounds = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bounds", Package: "quern.dev/examples/language", Pos: "warp.go:96",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -2358,9 +2484,8 @@ var quernBounds = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Host:  quernHostBounds,
+	Plain: quernPlainBounds,
 })
-
-var _ = bounds // compiled, not called
 
 // LaunchBounds runs bounds on the grid g.
 //
@@ -2380,7 +2505,7 @@ var quernReversed = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2393,9 +2518,8 @@ var quernReversed = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 128, Y: 1, Z: 1},
 	Shared: 512,
 	Host:   quernHostReversed,
+	Plain:  quernPlainReversed,
 })
-
-var _ = reversed // compiled, not called
 
 // LaunchReversed runs reversed on the grid g.
 //
@@ -2410,51 +2534,51 @@ func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 }
 
 var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "summariseActor", Package: "quern.dev/examples/language", Pos: "quern_gen.go:13",
+	Name: "summariseActor", Package: "quern.dev/examples/language", Pos: "actor.go:24",
+	Handler: "summarise",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "summary", Size: 16},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/examples/language.summary", Size: 16, Layout: "struct{Sum float64; Count int}"},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "look.go", Line: 67, Col: 27},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/look.go", Line: 67, Col: 27},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 136,
 	Host:   quernHostSummariseActor,
+	Plain:  quernPlainSummariseActor,
 })
-
-var _ = summariseActor // compiled, not called
 
 func summariseActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []summary, inbox, outbox, post, host []uint64) {
 	actor.Serve(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *summary, in *samples, out *summary) kernel.Action {
-		return summarise(t, state, in, out)
+		return actor.Known(summarise(t, state, in, out))
 	})
 }
 
@@ -2468,14 +2592,10 @@ func SpawnSummarise(ctx context.Context, rt *ring.Runtime, o ring.Options) (*rin
 	return ring.Spawn[summary, samples, summary](ctx, rt, quernSummariseProgram, o)
 }
 
-// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
-var (
-	_ = (*summary)((*struct {
-		Sum   float64
-		Count int
-	})(nil))
-	_ = (*samples)((*struct{ Values [64]float32 })(nil))
-)
+func quernPlainDots(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_dots(t_, v0, v1, v2) })
+}
 
 func quernHostDots(r *host2.Run) {
 	a := host2.Slice[uint32](r, 0)
@@ -2530,6 +2650,12 @@ func quernRow1Dots(r *host2.Run, base int, out, a, b []uint32, dimX int) {
 	}
 }
 
+//line quern_gen.go:2654:1
+func quernPlainAdler(r *host2.Run) {
+	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[uint8](r, 1), host2.Slice[uint32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_adler(t_, v0, v1, v2) })
+}
+
 func quernHostAdler(r *host2.Run) {
 	width := host2.Value[int](r, 0)
 	data := host2.Slice[uint8](r, 1)
@@ -2564,18 +2690,29 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 			var b uint32
 //line basics.go:19
 			t3 := data[t1:t2]
+//line basics.go:20:10000
 			for i := 0; i < len(t3); i++ {
 //line basics.go:19
 				v := t3[i]
+//line basics.go:20:10000
 				a = (a + uint32(v)) % 65521
+//line basics.go:21:10000
 				b = (b + a) % 65521
+//line basics.go:22:10000
 			}
+//line basics.go:23:10000
 			row2[threadX] = b<<16 | a
+//line basics.go:24:10000
 		}
+//line basics.go:25:10000
 		return
+//line basics.go:26:10000
 	}
+//line basics.go:27:10000
 	for threadX := range dimX {
+//line basics.go:28:10000
 		r.ThreadIdx.X = threadX
+//line basics.go:29
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
@@ -2587,14 +2724,27 @@ func quernRow1Adler(r *host2.Run, base int, sums []uint32, data []uint8, width, 
 		var b uint32
 //line basics.go:19
 		t3 := data[t1:t2]
+//line basics.go:20:10000
 		for i := 0; i < len(t3); i++ {
 //line basics.go:19
 			v := t3[i]
+//line basics.go:20:10000
 			a = (a + uint32(v)) % 65521
+//line basics.go:21:10000
 			b = (b + a) % 65521
+//line basics.go:22:10000
 		}
+//line basics.go:23:10000
 		sums[row] = b<<16 | a
+//line basics.go:24:10000
 	}
+//line basics.go:25:10000
+}
+
+//line quern_gen.go:2745:1
+func quernPlainPopulation(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[uint64](r, 0), host2.Slice[int](r, 1), host2.Slice[int](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_population(t_, v0, v1, v2) })
 }
 
 func quernHostPopulation(r *host2.Run) {
@@ -2655,6 +2805,12 @@ func quernRow1Population(r *host2.Run, base int, words []uint64, ones, highest [
 	}
 }
 
+//line quern_gen.go:2809:1
+func quernPlainMidpoints(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[float64](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_midpoints(t_, v0, v1, v2) })
+}
+
 func quernHostMidpoints(r *host2.Run) {
 	a := host2.Slice[float64](r, 0)
 	b := host2.Slice[float64](r, 1)
@@ -2695,6 +2851,12 @@ func quernRow1Midpoints(r *host2.Run, base int, middle, a, b []float64, dimX int
 			middle[i] = float64(0.5*a[i]) + float64(0.5*b[i])
 		}
 	}
+}
+
+//line quern_gen.go:2857:1
+func quernPlainReverseBlocks(r *host2.Run) {
+	v0 := host2.Slice[float32](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_reverseBlocks(t_, v0) })
 }
 
 func quernHostReverseBlocks(r *host2.Run) {
@@ -2740,6 +2902,7 @@ func quernRow1ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 }
 
 //go:noinline
+//line quern_gen.go:2906:1
 func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]float32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row3 := (*[256]float32)(x[base:])
@@ -2760,6 +2923,12 @@ func quernRow2ReverseBlocks(r *host2.Run, base int, x []float32, tile *[256]floa
 	}
 }
 
+//line quern_gen.go:2927:1
+func quernPlainDiffuse(r *host2.Run) {
+	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_diffuse(t_, v0, v1, v2) })
+}
+
 func quernHostDiffuse(r *host2.Run) {
 	steps := host2.Value[int](r, 0)
 	x := host2.Slice[float32](r, 1)
@@ -2777,27 +2946,44 @@ func quernHostDiffuse(r *host2.Run) {
 //line cluster.go:10
 		i = 0
 		for ; i < steps; i++ {
+			if r.Halted() {
+//line cluster.go:10
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line cluster.go:15:20000
 					quernRow1Diffuse(r, base, size, n, y, x, dimX)
+//line cluster.go:16:20000
 				}
+//line cluster.go:17:20000
 			}
 //line cluster.go:14
 			r.SyncGrid()
+//line cluster.go:15:20000
 			for threadZ := range dimZ {
+//line cluster.go:16:20000
 				for threadY := range dimY {
+//line cluster.go:17:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line cluster.go:18:20000
 					quernRow2Diffuse(r, base, size, n, x, y, dimX)
+//line cluster.go:19:20000
 				}
+//line cluster.go:20:20000
 			}
-//line cluster.go:18
+//line cluster.go:18:20000
 			r.SyncGrid()
+//line cluster.go:19:20000
 		}
+//line cluster.go:20:20000
 	}
+//line cluster.go:21:20000
 }
 
 //go:noinline
+//line quern_gen.go:2987:1
 func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2806,17 +2992,29 @@ func quernRow1Diffuse(r *host2.Run, base, size, n int, y, x []float32, dimX int)
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
 		}
 	}
+//line cluster.go:15:20000
 }
 
 //go:noinline
+//line quern_gen.go:3000:1
 func quernRow2Diffuse(r *host2.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line cluster.go:15
+//line cluster.go:15:20000
 		for i3 := base + threadX; i3 < n; i3 += size {
+//line cluster.go:16:20000
 			x[i3] = y[i3]
+//line cluster.go:17:20000
 		}
+//line cluster.go:18:20000
 	}
+//line cluster.go:19:20000
+}
+
+//line quern_gen.go:3015:1
+func quernPlainClusterHistogram(r *host2.Run) {
+	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_clusterHistogram(t_, v0, v1) })
 }
 
 func quernHostClusterHistogram(r *host2.Run) {
@@ -2835,71 +3033,113 @@ func quernHostClusterHistogram(r *host2.Run) {
 				quernRow1ClusterHistogram(r, half)
 			}
 		}
-//line cluster.go:29
+//line cluster.go:29:20000
 		r.SyncCluster()
+//line cluster.go:30:20000
 		iFirst = blockX * 128
+//line cluster.go:31:20000
 		for ; iFirst < len(data); iFirst += size {
+//line cluster.go:32:20000
 			for threadZ := range 1 {
+//line cluster.go:33:20000
 				for threadY := range 1 {
+//line cluster.go:34:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line cluster.go:35:20000
 					quernRow2ClusterHistogram(r, iFirst, data, half)
+//line cluster.go:36:20000
 				}
+//line cluster.go:37:20000
 			}
+//line cluster.go:38:20000
 		}
-//line cluster.go:34
+//line cluster.go:34:20000
 		r.SyncCluster()
+//line cluster.go:35:20000
 		for threadZ := range 1 {
+//line cluster.go:36:20000
 			for threadY := range 1 {
+//line cluster.go:37:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line cluster.go:38:20000
 				quernRow3ClusterHistogram(r, base, counts, half)
+//line cluster.go:39:20000
 			}
+//line cluster.go:40:20000
 		}
+//line cluster.go:41:20000
 	}
+//line cluster.go:42:20000
 }
 
 //go:noinline
+//line quern_gen.go:3077:1
 func quernRow1ClusterHistogram(r *host2.Run, half *[128]int32) {
 	row := (*[128]int32)(half[0:])
 	for threadX := range 128 {
-//line cluster.go:28
+//line cluster.go:28:20000
 		row[threadX] = 0
+//line cluster.go:29:20000
 	}
+//line cluster.go:30:20000
 }
 
 //go:noinline
+//line quern_gen.go:3089:1
 func quernRow2ClusterHistogram(r *host2.Run, iFirst int, data []uint8, half *[128]int32) {
 	if iFirst >= 0 && 128 <= len(data)-iFirst && len(data)-iFirst >= 128 {
 		row2 := (*[128]uint8)(data[iFirst:])
 		for threadX := range 128 {
 			r.ThreadIdx.X = threadX
-//line cluster.go:31
+//line cluster.go:31:20000
 			bin := int(row2[threadX])
+//line cluster.go:32:20000
 			t2 := host2.ClusterShared(r, half, bin/128)
-//line cluster.go:32
+//line cluster.go:32:20000
 			atomic.AddInt32(&t2[bin%128], 1)
+//line cluster.go:33:20000
 		}
+//line cluster.go:34:20000
 		return
+//line cluster.go:35:20000
 	}
+//line cluster.go:36:20000
 	for threadX := range 128 {
+//line cluster.go:37:20000
 		r.ThreadIdx.X = threadX
-//line cluster.go:30
+//line cluster.go:30:20000
 		if iFirst+threadX < len(data) {
+//line cluster.go:31:20000
 			bin := int(data[iFirst+threadX])
+//line cluster.go:32:20000
 			t2 := host2.ClusterShared(r, half, bin/128)
-//line cluster.go:32
+//line cluster.go:32:20000
 			atomic.AddInt32(&t2[bin%128], 1)
+//line cluster.go:33:20000
 		}
+//line cluster.go:34:20000
 	}
+//line cluster.go:35:20000
 }
 
 //go:noinline
+//line quern_gen.go:3127:1
 func quernRow3ClusterHistogram(r *host2.Run, base int, counts []int32, half *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line cluster.go:35
+//line cluster.go:35:20000
 		bin2 := base + threadX
+//line cluster.go:36:20000
 		atomic.AddInt32(&counts[bin2%256], half[threadX])
+//line cluster.go:37:20000
 	}
+//line cluster.go:38:20000
+}
+
+//line quern_gen.go:3140:1
+func quernPlainClampAll_float32(r *host2.Run) {
+	v0, v1, v2 := host2.Value[float32](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_float32(t_, v0, v1, v2) })
 }
 
 func quernHostClampAll_float32(r *host2.Run) {
@@ -2927,19 +3167,35 @@ func quernRow1ClampAll_float32(r *host2.Run, base int, x []float32, lo, hi float
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line functions.go:19
+//line functions.go:19:30000
 			row[threadX] = min(max(row[threadX], lo), hi)
+//line functions.go:20:30000
 		}
+//line functions.go:21:30000
 		return
+//line functions.go:22:30000
 	}
+//line functions.go:23:30000
 	for threadX := range dimX {
+//line functions.go:24:30000
 		r.ThreadIdx.X = threadX
+//line functions.go:25:30000
 		i := base + threadX
-//line functions.go:18
+//line functions.go:18:30000
 		if i < len(x) {
+//line functions.go:19:30000
 			x[i] = min(max(x[i], lo), hi)
+//line functions.go:20:30000
 		}
+//line functions.go:21:30000
 	}
+//line functions.go:22:30000
+}
+
+//line quern_gen.go:3196:1
+func quernPlainClampAll_int32(r *host2.Run) {
+	v0, v1, v2 := host2.Value[int32](r, 0), host2.Value[int32](r, 1), host2.Slice[int32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_int32(t_, v0, v1, v2) })
 }
 
 func quernHostClampAll_int32(r *host2.Run) {
@@ -2967,19 +3223,35 @@ func quernRow1ClampAll_int32(r *host2.Run, base int, x []int32, lo, hi int32, di
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line functions.go:19
+//line functions.go:19:30000
 			row[threadX] = min(max(row[threadX], lo), hi)
+//line functions.go:20:30000
 		}
+//line functions.go:21:30000
 		return
+//line functions.go:22:30000
 	}
+//line functions.go:23:30000
 	for threadX := range dimX {
+//line functions.go:24:30000
 		r.ThreadIdx.X = threadX
+//line functions.go:25:30000
 		i := base + threadX
-//line functions.go:18
+//line functions.go:18:30000
 		if i < len(x) {
+//line functions.go:19:30000
 			x[i] = min(max(x[i], lo), hi)
+//line functions.go:20:30000
 		}
+//line functions.go:21:30000
 	}
+//line functions.go:22:30000
+}
+
+//line quern_gen.go:3252:1
+func quernPlainClampAll_meters(r *host2.Run) {
+	v0, v1, v2 := host2.Value[meters](r, 0), host2.Value[meters](r, 1), host2.Slice[meters](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_clampAll_meters(t_, v0, v1, v2) })
 }
 
 func quernHostClampAll_meters(r *host2.Run) {
@@ -3007,19 +3279,35 @@ func quernRow1ClampAll_meters(r *host2.Run, base int, x []meters, lo, hi meters,
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line functions.go:19
+//line functions.go:19:30000
 			row[threadX] = min(max(row[threadX], lo), hi)
+//line functions.go:20:30000
 		}
+//line functions.go:21:30000
 		return
+//line functions.go:22:30000
 	}
+//line functions.go:23:30000
 	for threadX := range dimX {
+//line functions.go:24:30000
 		r.ThreadIdx.X = threadX
+//line functions.go:25:30000
 		i := base + threadX
-//line functions.go:18
+//line functions.go:18:30000
 		if i < len(x) {
+//line functions.go:19:30000
 			x[i] = min(max(x[i], lo), hi)
+//line functions.go:20:30000
 		}
+//line functions.go:21:30000
 	}
+//line functions.go:22:30000
+}
+
+//line quern_gen.go:3308:1
+func quernPlainConvertAll_float32_int16(r *host2.Run) {
+	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int16](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float32_int16(t_, v0, v1, v2) })
 }
 
 func quernHostConvertAll_float32_int16(r *host2.Run) {
@@ -3048,19 +3336,35 @@ func quernRow1ConvertAll_float32_int16(r *host2.Run, base int, to []int16, scale
 		row := to[base:][:count]
 		row2 := from[base:][:count]
 		for threadX := range count {
-//line functions.go:28
-			row[threadX] = int16(scale * row2[threadX])
+//line functions.go:28:30000
+			row[threadX] = host2.Narrow[int16](scale * row2[threadX])
+//line functions.go:29:30000
 		}
+//line functions.go:30:30000
 		return
+//line functions.go:31:30000
 	}
+//line functions.go:32:30000
 	for threadX := range dimX {
+//line functions.go:33:30000
 		r.ThreadIdx.X = threadX
+//line functions.go:34:30000
 		i := base + threadX
-//line functions.go:27
+//line functions.go:27:30000
 		if i < len(to) {
-			to[i] = int16(scale * from[i])
+//line functions.go:28:30000
+			to[i] = host2.Narrow[int16](scale * from[i])
+//line functions.go:29:30000
 		}
+//line functions.go:30:30000
 	}
+//line functions.go:31:30000
+}
+
+//line quern_gen.go:3365:1
+func quernPlainConvertAll_float64_int32(r *host2.Run) {
+	v0, v1, v2 := host2.Value[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[int32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_convertAll_float64_int32(t_, v0, v1, v2) })
 }
 
 func quernHostConvertAll_float64_int32(r *host2.Run) {
@@ -3089,19 +3393,35 @@ func quernRow1ConvertAll_float64_int32(r *host2.Run, base int, to []int32, scale
 		row := to[base:][:count]
 		row2 := from[base:][:count]
 		for threadX := range count {
-//line functions.go:28
-			row[threadX] = int32(scale * row2[threadX])
+//line functions.go:28:30000
+			row[threadX] = host2.Narrow[int32](scale * row2[threadX])
+//line functions.go:29:30000
 		}
+//line functions.go:30:30000
 		return
+//line functions.go:31:30000
 	}
+//line functions.go:32:30000
 	for threadX := range dimX {
+//line functions.go:33:30000
 		r.ThreadIdx.X = threadX
+//line functions.go:34:30000
 		i := base + threadX
-//line functions.go:27
+//line functions.go:27:30000
 		if i < len(to) {
-			to[i] = int32(scale * from[i])
+//line functions.go:28:30000
+			to[i] = host2.Narrow[int32](scale * from[i])
+//line functions.go:29:30000
 		}
+//line functions.go:30:30000
 	}
+//line functions.go:31:30000
+}
+
+//line quern_gen.go:3422:1
+func quernPlainExtremes(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_extremes(t_, v0, v1, v2, v3) })
 }
 
 func quernHostExtremes(r *host2.Run) {
@@ -3138,71 +3458,99 @@ func quernRow1Extremes(r *host2.Run, base int, most, x []int32, width int, negat
 //line functions.go:49
 			values := x[t1:t2]
 			first := values[0]
-//line functions.go:34
+//line functions.go:34:30000
 			for i := 0; i < len(values); i++ {
-//line functions.go:34
+//line functions.go:34:30000
 				v := values[i]
+//line functions.go:35:30000
 				a := first
 //line functions.go:50
 				result := max(a, v)
-//line functions.go:35
+//line functions.go:35:30000
 				first = result
+//line functions.go:36:30000
 			}
+//line functions.go:37:30000
 			result2 := first
 //line functions.go:50
 			row2[threadX] = result2
+//line functions.go:51:30000
 			var count int32
-//line functions.go:34
+//line functions.go:34:30000
 			for i2 := 0; i2 < len(values); i2++ {
-//line functions.go:34
+//line functions.go:34:30000
 				v2 := values[i2]
-//line functions.go:53
+//line functions.go:53:30000
 				if v2 < 0 {
+//line functions.go:54:30000
 					count++
+//line functions.go:55:30000
 				}
+//line functions.go:56:30000
 			}
-//line functions.go:58
+//line functions.go:58:30000
 			row3[threadX] = count
+//line functions.go:59:30000
 		}
+//line functions.go:60:30000
 		return
+//line functions.go:61:30000
 	}
+//line functions.go:62:30000
 	for threadX := range dimX {
+//line functions.go:63
 		r.ThreadIdx.X = threadX
 		row := base + threadX
 		t1 := row * width
 		t2 := (row + 1) * width
-//line functions.go:46
+//line functions.go:46:30000
 		if row >= len(most) {
+//line functions.go:47
 			continue
 		}
 		values := x[t1:t2]
 		first := values[0]
-//line functions.go:34
+//line functions.go:34:30000
 		for i := 0; i < len(values); i++ {
-//line functions.go:34
+//line functions.go:34:30000
 			v := values[i]
+//line functions.go:35:30000
 			a := first
 //line functions.go:50
 			result := max(a, v)
-//line functions.go:35
+//line functions.go:35:30000
 			first = result
+//line functions.go:36:30000
 		}
+//line functions.go:37:30000
 		result2 := first
 //line functions.go:50
 		most[row] = result2
+//line functions.go:51:30000
 		var count int32
-//line functions.go:34
+//line functions.go:34:30000
 		for i2 := 0; i2 < len(values); i2++ {
-//line functions.go:34
+//line functions.go:34:30000
 			v2 := values[i2]
-//line functions.go:53
+//line functions.go:53:30000
 			if v2 < 0 {
+//line functions.go:54:30000
 				count++
+//line functions.go:55:30000
 			}
+//line functions.go:56:30000
 		}
-//line functions.go:58
+//line functions.go:58:30000
 		negatives[row] = count
+//line functions.go:59:30000
 	}
+//line functions.go:60:30000
+}
+
+//line quern_gen.go:3551:1
+func quernPlainReturnedFunctions(r *host2.Run) {
+	v0 := host2.Slice[float32](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_returnedFunctions(t_, v0) })
 }
 
 func quernHostReturnedFunctions(r *host2.Run) {
@@ -3279,6 +3627,12 @@ func quernRow1ReturnedFunctions(r *host2.Run, base int, x []float32, dimX int) {
 	}
 }
 
+//line quern_gen.go:3631:1
+func quernPlainMethodValues(r *host2.Run) {
+	v0 := host2.Slice[meters](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_methodValues(t_, v0) })
+}
+
 func quernHostMethodValues(r *host2.Run) {
 	x := host2.Slice[meters](r, 0)
 	dimX := r.BlockDim.X
@@ -3325,6 +3679,12 @@ func quernRow1MethodValues(r *host2.Run, base int, x []meters, dimX int) {
 	}
 }
 
+//line quern_gen.go:3683:1
+func quernPlainPositions(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[int32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_positions(t_, v0, v1, v2) })
+}
+
 func quernHostPositions(r *host2.Run) {
 	sorted := host2.Slice[float32](r, 0)
 	x := host2.Slice[float32](r, 1)
@@ -3353,20 +3713,32 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 		row2 := at[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line search.go:61
+//line sort/search.go:61:40000
 			i2 := 0
+//line sort/search.go:62:40000
 			for j := n; i2 < j; {
+//line sort/search.go:63:40000
+				if r.Halted() {
+//line sort/search.go:62:40000
+					r.Halt()
+//line sort/search.go:63:40000
+				}
+//line sort/search.go:63:40000
 				h := int(uint(i2+j) >> 1)
 //line functions.go:97
 				result := sorted[h] >= row[threadX]
-//line search.go:65
+//line sort/search.go:65:40000
 				if !result {
+//line sort/search.go:66:40000
 					i2 = h + 1
+//line sort/search.go:67:40000
 				} else {
+//line sort/search.go:68:40000
 					j = h
+//line sort/search.go:69
 				}
 			}
-//line search.go:72
+//line sort/search.go:72
 			result2 := i2
 //line functions.go:97
 			row2[threadX] = int32(result2)
@@ -3378,25 +3750,43 @@ func quernRow1Positions(r *host2.Run, base int, x []float32, n int, sorted []flo
 		i := base + threadX
 //line functions.go:96
 		if i < len(x) {
-//line search.go:61
+//line sort/search.go:61:40000
 			i2 := 0
+//line sort/search.go:62:40000
 			for j := n; i2 < j; {
+//line sort/search.go:63:40000
+				if r.Halted() {
+//line sort/search.go:62:40000
+					r.Halt()
+//line sort/search.go:63:40000
+				}
+//line sort/search.go:63:40000
 				h := int(uint(i2+j) >> 1)
 //line functions.go:97
 				result := sorted[h] >= x[i]
-//line search.go:65
+//line sort/search.go:65:40000
 				if !result {
+//line sort/search.go:66:40000
 					i2 = h + 1
+//line sort/search.go:67:40000
 				} else {
+//line sort/search.go:68:40000
 					j = h
+//line sort/search.go:69
 				}
 			}
-//line search.go:72
+//line sort/search.go:72
 			result2 := i2
 //line functions.go:97
 			at[i] = int32(result2)
 		}
 	}
+}
+
+//line quern_gen.go:3787:1
+func quernPlainBoxBlur(r *host2.Run) {
+	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_boxBlur(t_, v0, v1, v2) })
 }
 
 func quernHostBoxBlur(r *host2.Run) {
@@ -3436,6 +3826,7 @@ func quernRow1BoxBlur(r *host2.Run, base, radius int, in, out []float32, value f
 	}
 }
 
+//line quern_gen.go:3830:1
 func quernHostBoxBlur_radius_1(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3501,6 +3892,7 @@ func quernRow1BoxBlur_radius_1(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
+//line quern_gen.go:3896:1
 func quernHostBoxBlur_radius_2(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3576,6 +3968,7 @@ func quernRow1BoxBlur_radius_2(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
+//line quern_gen.go:3972:1
 func quernHostBoxBlur_radius_3(r *host2.Run) {
 	in := host2.Slice[float32](r, 1)
 	out := host2.Slice[float32](r, 2)
@@ -3661,6 +4054,12 @@ func quernRow1BoxBlur_radius_3(r *host2.Run, base, radius2 int, in, out []float3
 	}
 }
 
+//line quern_gen.go:4058:1
+func quernPlainScale(r *host2.Run) {
+	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_scale(t_, v0, v1) })
+}
+
 func quernHostScale(r *host2.Run) {
 	a := host2.Value[float32](r, 0)
 	x := host2.Slice[float32](r, 1)
@@ -3685,19 +4084,35 @@ func quernRow1Scale(r *host2.Run, base int, x []float32, a float32, dimX int) {
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line kernels.go:10
+//line kernels.go:10:50000
 			row[threadX] *= a
+//line kernels.go:11:50000
 		}
+//line kernels.go:12:50000
 		return
+//line kernels.go:13:50000
 	}
+//line kernels.go:14:50000
 	for threadX := range dimX {
+//line kernels.go:15:50000
 		r.ThreadIdx.X = threadX
+//line kernels.go:16:50000
 		i := base + threadX
 //line kernels.go:9
 		if i < len(x) {
+//line kernels.go:10:50000
 			x[i] *= a
+//line kernels.go:11:50000
 		}
+//line kernels.go:12:50000
 	}
+//line kernels.go:13:50000
+}
+
+//line quern_gen.go:4113:1
+func quernPlainTranspose(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[float32](r, 2), host2.Slice[float32](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_transpose(t_, v0, v1, v2, v3) })
 }
 
 func quernHostTranspose(r *host2.Run) {
@@ -3732,29 +4147,46 @@ func quernHostTranspose(r *host2.Run) {
 func quernRow1Transpose(r *host2.Run, base, start, w, h int, tile *[32][33]float32, threadY int, in []float32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line memory.go:12
+//line memory.go:15:60000
 		x := base + threadX
+//line memory.go:16:60000
 		y := start
-//line memory.go:13
+//line memory.go:16:60000
 		if x < w && y < h {
+//line memory.go:17:60000
 			tile[threadY][threadX] = in[y*w+x]
+//line memory.go:18:60000
 		}
+//line memory.go:19:60000
 	}
+//line memory.go:20:60000
 }
 
 //go:noinline
+//line quern_gen.go:4167:1
 func quernRow2Transpose(r *host2.Run, base2, t2, h, w int, out []float32, tile *[32][33]float32, threadY int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := base2 + threadX
-//line memory.go:17
+//line memory.go:20:60000
 		x := t1
+//line memory.go:21:60000
 		y := t2
-//line memory.go:18
+//line memory.go:21:60000
 		if x < h && y < w {
+//line memory.go:22:60000
 			out[y*h+x] = tile[threadX][threadY]
+//line memory.go:23:60000
 		}
+//line memory.go:24:60000
 	}
+//line memory.go:25:60000
+}
+
+//line quern_gen.go:4187:1
+func quernPlainHistogram(r *host2.Run) {
+	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[uint32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_histogram(t_, v0, v1) })
 }
 
 func quernHostHistogram(r *host2.Run) {
@@ -3775,66 +4207,108 @@ func quernHostHistogram(r *host2.Run) {
 				quernRow1Histogram(r, dimX, bins)
 			}
 		}
-//line memory.go:33
+//line memory.go:36:60000
 		iFirst = blockX * dimX
+//line memory.go:37:60000
 		for ; iFirst < len(x); iFirst += size {
+//line memory.go:38:60000
 			for threadZ := range dimZ {
+//line memory.go:39:60000
 				for threadY := range dimY {
+//line memory.go:40:60000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line memory.go:41:60000
 					quernRow2Histogram(r, iFirst, x, bins, dimX)
+//line memory.go:42:60000
 				}
+//line memory.go:43:60000
 			}
+//line memory.go:44:60000
 		}
+//line memory.go:45:60000
 		for threadZ := range dimZ {
+//line memory.go:46:60000
 			for threadY := range dimY {
+//line memory.go:47:60000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line memory.go:48:60000
 				quernRow3Histogram(r, dimX, bins, out)
+//line memory.go:49:60000
 			}
+//line memory.go:50:60000
 		}
+//line memory.go:51:60000
 	}
+//line memory.go:52:60000
 }
 
 //go:noinline
+//line quern_gen.go:4247:1
 func quernRow1Histogram(r *host2.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line memory.go:29
+//line memory.go:32:60000
 		for i := threadX; i < len(bins); i += dimX {
+//line memory.go:33:60000
 			bins[i] = 0
+//line memory.go:34:60000
 		}
+//line memory.go:35:60000
 	}
+//line memory.go:36:60000
 }
 
 //go:noinline
+//line quern_gen.go:4263:1
 func quernRow2Histogram(r *host2.Run, iFirst int, x []uint8, bins []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:34
+//line memory.go:37:60000
 			bins[int(row[threadX])%len(bins)] += 1
+//line memory.go:38:60000
 		}
+//line memory.go:39:60000
 		return
+//line memory.go:40:60000
 	}
+//line memory.go:41:60000
 	for threadX := range dimX {
+//line memory.go:42:60000
 		r.ThreadIdx.X = threadX
-//line memory.go:33
+//line memory.go:36:60000
 		if iFirst+threadX < len(x) {
+//line memory.go:37:60000
 			bins[int(x[iFirst+threadX])%len(bins)] += 1
+//line memory.go:38:60000
 		}
+//line memory.go:39:60000
 	}
+//line memory.go:40:60000
 }
 
 //go:noinline
+//line quern_gen.go:4294:1
 func quernRow3Histogram(r *host2.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line memory.go:37
+//line memory.go:40:60000
 		for i2 := threadX; i2 < len(bins); i2 += dimX {
+//line memory.go:41:60000
 			atomic.AddUint32(&out[i2], bins[i2])
+//line memory.go:42:60000
 		}
+//line memory.go:43:60000
 	}
+//line memory.go:44:60000
+}
+
+//line quern_gen.go:4309:1
+func quernPlainExtent(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_extent(t_, v0, v1, v2) })
 }
 
 func quernHostExtent(r *host2.Run) {
@@ -3863,21 +4337,39 @@ func quernRow1Extent(r *host2.Run, base int, x, low, high []float32, dimX int) {
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:47
+//line memory.go:50:60000
 			kernel.AtomicMin(&low[0], row[threadX])
+//line memory.go:51:60000
 			kernel.AtomicMax(&high[0], row[threadX])
+//line memory.go:52:60000
 		}
+//line memory.go:53:60000
 		return
+//line memory.go:54:60000
 	}
+//line memory.go:55:60000
 	for threadX := range dimX {
+//line memory.go:56:60000
 		r.ThreadIdx.X = threadX
+//line memory.go:57:60000
 		i := base + threadX
-//line memory.go:46
+//line memory.go:49:60000
 		if i < len(x) {
+//line memory.go:50:60000
 			kernel.AtomicMin(&low[0], x[i])
+//line memory.go:51:60000
 			kernel.AtomicMax(&high[0], x[i])
+//line memory.go:52:60000
 		}
+//line memory.go:53:60000
 	}
+//line memory.go:54:60000
+}
+
+//line quern_gen.go:4370:1
+func quernPlainMark(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Slice[uint16](r, 0), host2.Slice[uint32](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_mark(t_, v0, v1, v2, v3) })
 }
 
 func quernHostMark(r *host2.Run) {
@@ -3908,34 +4400,59 @@ func quernRow1Mark(r *host2.Run, base int, x []uint16, c uint32, set, left, odd 
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:58
+//line memory.go:61:60000
 			t1 := row[threadX] / 32
+//line memory.go:62:60000
 			t2 := c << (row[threadX] % 32)
+//line memory.go:63:60000
 			word := t1
+//line memory.go:64:60000
 			bit := t2
-//line memory.go:59
+//line memory.go:62:60000
 			kernel.AtomicOr(&set[word], bit)
+//line memory.go:63:60000
 			kernel.AtomicAnd(&left[word], ^bit)
+//line memory.go:64:60000
 			kernel.AtomicXor(&odd[word], bit)
+//line memory.go:65:60000
 		}
+//line memory.go:66:60000
 		return
+//line memory.go:67:60000
 	}
+//line memory.go:68:60000
 	for threadX := range dimX {
+//line memory.go:69:60000
 		r.ThreadIdx.X = threadX
+//line memory.go:70:60000
 		i := base + threadX
-//line memory.go:57
+//line memory.go:60:60000
 		if i < len(x) {
+//line memory.go:61:60000
 			t1 := x[i] / 32
-//line memory.go:58
+//line memory.go:61:60000
 			t2 := c << (x[i] % 32)
+//line memory.go:62:60000
 			word := t1
+//line memory.go:63:60000
 			bit := t2
-//line memory.go:59
+//line memory.go:62:60000
 			kernel.AtomicOr(&set[word], bit)
+//line memory.go:63:60000
 			kernel.AtomicAnd(&left[word], ^bit)
+//line memory.go:64:60000
 			kernel.AtomicXor(&odd[word], bit)
+//line memory.go:65:60000
 		}
+//line memory.go:66:60000
 	}
+//line memory.go:67:60000
+}
+
+//line quern_gen.go:4453:1
+func quernPlainInsert(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1), host2.Slice[int32](r, 2), host2.Slice[int32](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_insert(t_, v0, v1, v2, v3) })
 }
 
 func quernHostInsert(r *host2.Run) {
@@ -3968,42 +4485,81 @@ func quernRow1Insert(r *host2.Run, base int, keys []uint32, n uint32, table []ui
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line memory.go:76
+//line memory.go:79:60000
 			for at := row[threadX] * 2654435769 % n; ; {
-				old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
-				old2 := old
-//line memory.go:78
-				if old2 == 0 || old2 == row[threadX] {
-					break
+//line memory.go:80:60000
+				if r.Halted() {
+//line memory.go:79:60000
+					r.Halt()
+//line memory.go:80:60000
 				}
+//line memory.go:80:60000
+				old := kernel.AtomicCompareAndSwap(&table[at], 0, row[threadX])
+//line memory.go:81:60000
+				old2 := old
+//line memory.go:81:60000
+				if old2 == 0 || old2 == row[threadX] {
+//line memory.go:82:60000
+					break
+//line memory.go:83:60000
+				}
+//line memory.go:84:60000
 				at = (at + 1) % n
+//line memory.go:85
 			}
 			old3 := kernel.AtomicExchange(&newest[0], int32(i))
+//line memory.go:87:60000
 			row2[threadX] = old3
+//line memory.go:88:60000
 		}
+//line memory.go:89:60000
 		return
+//line memory.go:90:60000
 	}
+//line memory.go:91:60000
 	for threadX := range dimX {
+//line memory.go:92:60000
 		r.ThreadIdx.X = threadX
+//line memory.go:93:60000
 		i := base + threadX
-//line memory.go:71
+//line memory.go:74
 		if i >= len(keys) {
 			continue
 		}
-//line memory.go:76
+//line memory.go:79:60000
 		for at := keys[i] * 2654435769 % n; ; {
-			old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
-			old2 := old
-//line memory.go:78
-			if old2 == 0 || old2 == keys[i] {
-				break
+//line memory.go:80:60000
+			if r.Halted() {
+//line memory.go:79:60000
+				r.Halt()
+//line memory.go:80:60000
 			}
+//line memory.go:80:60000
+			old := kernel.AtomicCompareAndSwap(&table[at], 0, keys[i])
+//line memory.go:81:60000
+			old2 := old
+//line memory.go:81:60000
+			if old2 == 0 || old2 == keys[i] {
+//line memory.go:82:60000
+				break
+//line memory.go:83:60000
+			}
+//line memory.go:84:60000
 			at = (at + 1) % n
+//line memory.go:85
 		}
 		old3 := kernel.AtomicExchange(&newest[0], int32(i))
-//line memory.go:83
+//line memory.go:86
 		previous[i] = old3
+//line memory.go:87:60000
 	}
+//line memory.go:88:60000
+}
+
+//line quern_gen.go:4560:1
+func quernPlainTake(r *host2.Run) {
+	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[bool](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_take(t_, v0, v1) })
 }
 
 func quernHostTake(r *host2.Run) {
@@ -4031,22 +4587,39 @@ func quernRow1Take(r *host2.Run, base int, got []bool, stock []int32, dimX int) 
 		row := got[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:91
+//line memory.go:94:60000
 			old := kernel.AtomicSub(&stock[0], 1)
+//line memory.go:95:60000
 			row[threadX] = old > 0
+//line memory.go:96:60000
 		}
+//line memory.go:97:60000
 		return
+//line memory.go:98:60000
 	}
+//line memory.go:99:60000
 	for threadX := range dimX {
+//line memory.go:100:60000
 		r.ThreadIdx.X = threadX
+//line memory.go:101:60000
 		i := base + threadX
-//line memory.go:90
+//line memory.go:93:60000
 		if i < len(got) {
+//line memory.go:94:60000
 			old := kernel.AtomicSub(&stock[0], 1)
-//line memory.go:91
+//line memory.go:94:60000
 			got[i] = old > 0
+//line memory.go:95:60000
 		}
+//line memory.go:96:60000
 	}
+//line memory.go:97:60000
+}
+
+//line quern_gen.go:4620:1
+func quernPlainRelay(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Slice[int64](r, 0), host2.Slice[int64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_relay(t_, v0, v1, v2, v3) })
 }
 
 func quernHostRelay(r *host2.Run) {
@@ -4072,30 +4645,55 @@ func quernHostRelay(r *host2.Run) {
 func quernRow1Relay(r *host2.Run, ticket []uint32, c uint32, x []int64, ready []uint32, sums []int64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line memory.go:100
+//line memory.go:103:60000
 		if threadX > 0 {
+//line memory.go:104
 			continue
 		}
 		old := atomic.AddUint32(&ticket[0], 1) - c
+//line memory.go:107:60000
 		n := int(old)
-//line memory.go:104
+//line memory.go:107:60000
 		sum := x[n]
+//line memory.go:108:60000
 		if n > 0 {
+//line memory.go:109:60000
 			var loaded uint32
-//line memory.go:106
+//line memory.go:109:60000
 			for {
-//line memory.go:106
-				loaded = host2.Load(r, &ready[n-1])
-				if !(loaded == 0) {
-					break
+//line memory.go:110:60000
+				if r.Halted() {
+//line memory.go:109:60000
+					r.Halt()
+//line memory.go:110:60000
 				}
+//line memory.go:109:60000
+				loaded = host2.Load(r, &ready[n-1])
+//line memory.go:110:60000
+				if !(loaded == 0) {
+//line memory.go:111:60000
+					break
+//line memory.go:112:60000
+				}
+//line memory.go:113:60000
 			}
-//line memory.go:108
+//line memory.go:111:60000
 			sum += sums[n-1]
+//line memory.go:112:60000
 		}
+//line memory.go:113:60000
 		sums[n] = sum
+//line memory.go:114:60000
 		kernel.StoreRelease(&ready[n], 1)
+//line memory.go:115:60000
 	}
+//line memory.go:116:60000
+}
+
+//line quern_gen.go:4694:1
+func quernPlainTotal(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Slice[float64](r, 0), host2.Slice[float64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[float64](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_total(t_, v0, v1, v2, v3) })
 }
 
 func quernHostTotal(r *host2.Run) {
@@ -4111,7 +4709,7 @@ func quernHostTotal(r *host2.Run) {
 	last := host2.Shared[bool](r, 1)
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line memory.go:122
+//line memory.go:125
 		kFirst = blockX * 128
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -4143,28 +4741,30 @@ func quernHostTotal(r *host2.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4745:1
 func quernRow1Total(r *host2.Run, sum *[128]float64) {
 	row := (*[128]float64)(sum[0:])
 	for threadX := range 128 {
-//line memory.go:121
+//line memory.go:124
 		row[threadX] = 0
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4755:1
 func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 	if kFirst >= 0 && 128 <= len(x)-kFirst && len(x)-kFirst >= 128 {
 		row2 := (*[128]float64)(sum[0:])
 		row3 := (*[128]float64)(x[kFirst:])
 		for threadX := range 128 {
-//line memory.go:123
+//line memory.go:126
 			row2[threadX] += row3[threadX]
 		}
 		return
 	}
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:122
+//line memory.go:125
 		if kFirst+threadX < len(x) {
 			sum[threadX] += x[kFirst+threadX]
 		}
@@ -4172,14 +4772,15 @@ func quernRow2Total(r *host2.Run, kFirst int, x []float64, sum *[128]float64) {
 }
 
 //go:noinline
+//line quern_gen.go:4776:1
 func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX int, done []uint32, c uint32, last *bool, gridX int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:126
+//line memory.go:129
 		if threadX == 0 {
 			var s float64
 			for i := 0; i < 128; i++ {
-//line memory.go:128
+//line memory.go:131
 				v := sum[i]
 				s += v
 			}
@@ -4187,17 +4788,18 @@ func quernRow3Total(r *host2.Run, sum *[128]float64, partial []float64, blockX i
 			kernel.Fence()
 			old := atomic.AddUint32(&done[0], 1) - c
 			*last = old == uint32(gridX-1)
-//line memory.go:134
+//line memory.go:137
 			kernel.Fence()
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4799:1
 func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
-//line memory.go:137
+//line memory.go:140
 		if *last && threadX == 0 {
 			var s2 float64
 			for b := 0; b < gridX; b++ {
@@ -4206,6 +4808,12 @@ func quernRow4Total(r *host2.Run, last *bool, gridX int, partial, out []float64)
 			out[0] = s2
 		}
 	}
+}
+
+//line quern_gen.go:4814:1
+func quernPlainSpread(r *host2.Run) {
+	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[bool](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_spread(t_, v0, v1) })
 }
 
 func quernHostSpread(r *host2.Run) {
@@ -4233,7 +4841,7 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 		row := saw[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:152
+//line memory.go:155
 			if blockX == 0 {
 				kernel.StoreRelaxed(&flag[0], 1)
 			}
@@ -4245,16 +4853,22 @@ func quernRow1Spread(r *host2.Run, base int, saw []bool, blockX int, flag []uint
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line memory.go:151
+//line memory.go:154
 		if i < len(saw) {
 			if blockX == 0 {
 				kernel.StoreRelaxed(&flag[0], 1)
 			}
 			loaded := host2.Load(r, &flag[0])
-//line memory.go:155
+//line memory.go:158
 			saw[i] = loaded == 1
 		}
 	}
+}
+
+//line quern_gen.go:4869:1
+func quernPlainRows(r *host2.Run) {
+	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_rows(t_, v0, v1) })
 }
 
 func quernHostRows(r *host2.Run) {
@@ -4269,7 +4883,7 @@ func quernHostRows(r *host2.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 256
-//line memory.go:170
+//line memory.go:173
 		stage = 0
 		y = blockX
 		for threadZ := range 1 {
@@ -4279,7 +4893,11 @@ func quernHostRows(r *host2.Run) {
 			}
 		}
 		for ; y < t1; y += gridX {
-//line memory.go:172
+			if r.Halted() {
+//line memory.go:174
+				r.Halt()
+			}
+//line memory.go:175
 			next = y + gridX
 			for threadZ := range 1 {
 				for threadY := range 1 {
@@ -4300,63 +4918,72 @@ func quernHostRows(r *host2.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4922:1
 func quernRow1Rows(r *host2.Run, blockX, t1 int, row *[2][256]float32, a []float32, base int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t3 := 4 * threadX
 		t5 := base + 4*threadX
-//line memory.go:166
+//line memory.go:169
 		if blockX < t1 {
 			t4 := row[0][t3:]
-//line memory.go:167
+//line memory.go:170
 			t6 := a[t5:]
-//line memory.go:167
+//line memory.go:170
 			*(*[4]float32)(t4) = *(*[4]float32)(t6)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4940:1
 func quernRow2Rows(r *host2.Run, next, t1, stage int, row *[2][256]float32, start int, a []float32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t9 := 4 * threadX
-//line memory.go:172
+//line memory.go:175
 		if next < t1 {
 			t8 := 1 - stage
-//line memory.go:173
+//line memory.go:176
 			_ = row[t8]
-//line memory.go:173
+//line memory.go:176
 			t10 := row[t8][t9:]
 			t11 := start + 4*threadX
-//line memory.go:173
+//line memory.go:176
 			t12 := a[t11:]
-//line memory.go:173
+//line memory.go:176
 			*(*[4]float32)(t10) = *(*[4]float32)(t12)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4962:1
 func quernRow3Rows(r *host2.Run, stage int, row *[2][256]float32, out []float32, y int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line memory.go:178
+//line memory.go:181
 		if threadX == 0 {
 			var sum float32
 			t14 := stage
-//line memory.go:180
+//line memory.go:183
 			_ = row[t14]
-//line memory.go:180
+//line memory.go:183
 			t15 := row[t14]
 			for i := 0; i < 256; i++ {
-//line memory.go:180
+//line memory.go:183
 				v := t15[i]
 				sum += v
 			}
 			out[y] = sum
 		}
 	}
+}
+
+//line quern_gen.go:4984:1
+func quernPlainBlur(r *host2.Run) {
+	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_blur(t_, v0, v1) })
 }
 
 func quernHostBlur(r *host2.Run) {
@@ -4371,7 +4998,7 @@ func quernHostBlur(r *host2.Run) {
 		base2 := blockX*256 - first
 		base3 := blockX*256 - first - 1
 		r.ThreadIdx = kernel.Dim3{}
-//line memory.go:198
+//line memory.go:201
 		t3 = part[:]
 		for threadZ := range 1 {
 			for threadY := range 1 {
@@ -4389,27 +5016,29 @@ func quernHostBlur(r *host2.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:5020:1
 func quernRow1Blur(r *host2.Run, threadY, threadZ int, t3, x []float32, first int) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
-//line memory.go:198
+//line memory.go:201
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line memory.go:198
+//line memory.go:201
 			copy(t3, x[first:])
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:5033:1
 func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32, first, base2, base3 int) {
 	if base >= 0 && 256 <= len(out)-base && base3 >= 0 && 258 <= 264-base3 {
 		row := (*[256]float32)(out[base:])
 		row2 := (*[258]float32)(part[base3:])
 		for threadX := range 256 {
 			i := base + threadX
-//line memory.go:200
+//line memory.go:203
 			if i > 0 && i < len(x)-1 {
-//line memory.go:202
+//line memory.go:205
 				row[threadX] = (row2[threadX] + row2[threadX+1] + row2[threadX+2]) / 3
 			}
 		}
@@ -4419,12 +5048,18 @@ func quernRow2Blur(r *host2.Run, base int, x, out []float32, part *[264]float32,
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		at := i - first
-//line memory.go:200
+//line memory.go:203
 		if i > 0 && i < len(x)-1 {
-//line memory.go:202
+//line memory.go:205
 			out[i] = (part[at-1] + part[at] + part[at+1]) / 3
 		}
 	}
+}
+
+//line quern_gen.go:5060:1
+func quernPlainTimed(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[int64](r, 2), host2.Slice[int64](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_timed(t_, v0, v1, v2, v3) })
 }
 
 func quernHostTimed(r *host2.Run) {
@@ -4455,23 +5090,28 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 		row2 := cycles[base:][:count]
 		row3 := nanoseconds[base:][:count]
 		for threadX := range count {
-//line memory.go:212
+//line memory.go:215
 			now := kernel.Clock()
 			t2 := now
-//line memory.go:212
+//line memory.go:215
 			now2 := kernel.GlobalTimer()
 			t4 := now2
 			start := t2
 			begin := t4
-//line memory.go:213
+//line memory.go:216
 			v := row[threadX]
 			for i2 := 0; i2 < n; i2++ {
+				if r.Halted() {
+//line memory.go:217
+					r.Halt()
+				}
+//line memory.go:218
 				v = float32(math.Sqrt(float64(v + 1)))
 			}
 			row[threadX] = v
 			now3 := kernel.Clock()
 			row2[threadX] = now3 - start
-//line memory.go:219
+//line memory.go:222
 			now4 := kernel.GlobalTimer()
 			row3[threadX] = now4 - begin
 		}
@@ -4480,27 +5120,38 @@ func quernRow1Timed(r *host2.Run, x []float32, base, n int, cycles, nanoseconds 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line memory.go:212
+//line memory.go:215
 		now := kernel.Clock()
 		t2 := now
-//line memory.go:212
+//line memory.go:215
 		now2 := kernel.GlobalTimer()
 		t4 := now2
 		start := t2
 		begin := t4
-//line memory.go:213
+//line memory.go:216
 		v := x[i]
 		for i2 := 0; i2 < n; i2++ {
+			if r.Halted() {
+//line memory.go:217
+				r.Halt()
+			}
+//line memory.go:218
 			v = float32(math.Sqrt(float64(v + 1)))
 		}
 		x[i] = v
 		now3 := kernel.Clock()
-//line memory.go:218
+//line memory.go:221
 		cycles[i] = now3 - start
 		now4 := kernel.GlobalTimer()
-//line memory.go:219
+//line memory.go:222
 		nanoseconds[i] = now4 - begin
 	}
+}
+
+//line quern_gen.go:5152:1
+func quernPlainIncrement(r *host2.Run) {
+	v0 := host2.Slice[int32](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_increment(t_, v0) })
 }
 
 func quernHostIncrement(r *host2.Run) {
@@ -4522,19 +5173,35 @@ func quernRow1Increment(r *host2.Run, base int, x []int32) {
 	if base >= 0 && 256 <= len(x)-base && len(x)-base >= 256 {
 		row := (*[256]int32)(x[base:])
 		for threadX := range 256 {
-//line options.go:11
+//line options.go:11:70000
 			row[threadX]++
+//line options.go:12:70000
 		}
+//line options.go:13:70000
 		return
+//line options.go:14:70000
 	}
+//line options.go:15:70000
 	for threadX := range 256 {
+//line options.go:16:70000
 		r.ThreadIdx.X = threadX
+//line options.go:17:70000
 		i := base + threadX
-//line options.go:10
+//line options.go:10:70000
 		if i < len(x) {
+//line options.go:11:70000
 			x[i]++
+//line options.go:12:70000
 		}
+//line options.go:13:70000
 	}
+//line options.go:14:70000
+}
+
+//line quern_gen.go:5202:1
+func quernPlainMagnitudes(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_magnitudes(t_, v0, v1, v2) })
 }
 
 func quernHostMagnitudes(r *host2.Run) {
@@ -4564,19 +5231,35 @@ func quernRow1Magnitudes(r *host2.Run, base int, out, x, y []float32, dimX int) 
 		row2 := x[base:][:count]
 		row3 := y[base:][:count]
 		for threadX := range count {
-//line options.go:20
+//line options.go:20:70000
 			row[threadX] = float32(math.Sqrt(float64(row2[threadX]*row2[threadX] + row3[threadX]*row3[threadX])))
+//line options.go:21:70000
 		}
+//line options.go:22:70000
 		return
+//line options.go:23:70000
 	}
+//line options.go:24:70000
 	for threadX := range dimX {
+//line options.go:25:70000
 		r.ThreadIdx.X = threadX
+//line options.go:26:70000
 		i := base + threadX
-//line options.go:19
+//line options.go:19:70000
 		if i < len(out) {
+//line options.go:20:70000
 			out[i] = float32(math.Sqrt(float64(x[i]*x[i] + y[i]*y[i])))
+//line options.go:21:70000
 		}
+//line options.go:22:70000
 	}
+//line options.go:23:70000
+}
+
+//line quern_gen.go:5260:1
+func quernPlainColumnSums(r *host2.Run) {
+	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_columnSums(t_, v0, v1, v2) })
 }
 
 func quernHostColumnSums(r *host2.Run) {
@@ -4606,29 +5289,63 @@ func quernRow1ColumnSums(r *host2.Run, base, width int, matrix, sums []float32, 
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			col := base + threadX
-//line options.go:30
+//line options.go:30:70000
 			var sum float32
-//line options.go:32
+//line options.go:32:70000
 			for i := col; i < len(matrix); i += width {
+//line options.go:33:70000
+				if r.Halted() {
+//line options.go:32:70000
+					r.Halt()
+//line options.go:33:70000
+				}
+//line options.go:33:70000
 				sum += matrix[i]
+//line options.go:34:70000
 			}
+//line options.go:35:70000
 			row[threadX] = sum
+//line options.go:36:70000
 		}
+//line options.go:37:70000
 		return
+//line options.go:38:70000
 	}
+//line options.go:39:70000
 	for threadX := range dimX {
+//line options.go:40:70000
 		r.ThreadIdx.X = threadX
+//line options.go:41:70000
 		col := base + threadX
-//line options.go:29
+//line options.go:29:70000
 		if col < width {
+//line options.go:30:70000
 			var sum float32
-//line options.go:32
+//line options.go:32:70000
 			for i := col; i < len(matrix); i += width {
+//line options.go:33:70000
+				if r.Halted() {
+//line options.go:32:70000
+					r.Halt()
+//line options.go:33:70000
+				}
+//line options.go:33:70000
 				sum += matrix[i]
+//line options.go:34:70000
 			}
+//line options.go:35:70000
 			sums[col] = sum
+//line options.go:36:70000
 		}
+//line options.go:37:70000
 	}
+//line options.go:38:70000
+}
+
+//line quern_gen.go:5346:1
+func quernPlainPolynomials(r *host2.Run) {
+	v0, v1 := host2.Value[[8]float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_polynomials(t_, v0, v1) })
 }
 
 func quernHostPolynomials(r *host2.Run) {
@@ -4650,66 +5367,99 @@ func quernHostPolynomials(r *host2.Run) {
 	c8 := coefficients[7]
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line options.go:45
+//line options.go:45:70000
 		iFirst = blockX * dimX
+//line options.go:46:70000
 		for ; iFirst < len(x); iFirst += size {
+//line options.go:47:70000
 			for threadZ := range dimZ {
+//line options.go:48:70000
 				for threadY := range dimY {
+//line options.go:49:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line options.go:50:70000
 					quernRow1Polynomials(r, iFirst, x, c, c2, c3, c4, c5, c6, c7, c8, dimX)
+//line options.go:51:70000
 				}
+//line options.go:52:70000
 			}
+//line options.go:53:70000
 		}
+//line options.go:54:70000
 	}
+//line options.go:55:70000
 }
 
 //go:noinline
+//line quern_gen.go:5395:1
 func quernRow1Polynomials(r *host2.Run, iFirst int, x []float32, c, c2, c3, c4, c5, c6, c7, c8 float32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
-//line options.go:46
+//line options.go:46:70000
 			var y float32
-//line options.go:49
+//line options.go:49:70000
 			y = y*row[threadX] + c
+//line options.go:50:70000
 			y = y*row[threadX] + c2
+//line options.go:51:70000
 			y = y*row[threadX] + c3
+//line options.go:52:70000
 			y = y*row[threadX] + c4
+//line options.go:53:70000
 			y = y*row[threadX] + c5
+//line options.go:54:70000
 			y = y*row[threadX] + c6
+//line options.go:55:70000
 			y = y*row[threadX] + c7
+//line options.go:56:70000
 			y = y*row[threadX] + c8
-//line options.go:51
+//line options.go:51:70000
 			row[threadX] = y
+//line options.go:52:70000
 		}
+//line options.go:53:70000
 		return
+//line options.go:54:70000
 	}
+//line options.go:55:70000
 	for threadX := range dimX {
+//line options.go:56:70000
 		r.ThreadIdx.X = threadX
-//line options.go:45
+//line options.go:45:70000
 		if iFirst+threadX < len(x) {
+//line options.go:46:70000
 			var y float32
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c2
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c3
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c4
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c5
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c6
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c7
-//line options.go:49
+//line options.go:49:70000
 			y = y*x[iFirst+threadX] + c8
-//line options.go:51
+//line options.go:51:70000
 			x[iFirst+threadX] = y
+//line options.go:52:70000
 		}
+//line options.go:53:70000
 	}
+//line options.go:54:70000
+}
+
+//line quern_gen.go:5460:1
+func quernPlainTrace(r *host2.Run) {
+	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_trace(t_, v0, v1) })
 }
 
 func quernHostTrace(r *host2.Run) {
@@ -4737,25 +5487,43 @@ func quernRow1Trace(r *host2.Run, base int, x []float32, limit float32, dimX int
 		row := x[base:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line output.go:9
+//line output.go:9:80000
 			if row[threadX] > limit {
+//line output.go:10:80000
 				t2 := row[threadX]
-//line output.go:10
+//line output.go:10:80000
 				host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+//line output.go:11:80000
 			}
+//line output.go:12:80000
 		}
+//line output.go:13:80000
 		return
+//line output.go:14:80000
 	}
+//line output.go:15:80000
 	for threadX := range dimX {
+//line output.go:16:80000
 		r.ThreadIdx.X = threadX
+//line output.go:17:80000
 		i := base + threadX
-//line output.go:9
+//line output.go:9:80000
 		if i < len(x) && x[i] > limit {
+//line output.go:10:80000
 			t2 := x[i]
-//line output.go:10
+//line output.go:10:80000
 			host2.Printf(r, "x[%d] = %.1f > %g\n", int(i), float32(t2), float32(limit))
+//line output.go:11:80000
 		}
+//line output.go:12:80000
 	}
+//line output.go:13:80000
+}
+
+//line quern_gen.go:5524:1
+func quernPlainRoots(r *host2.Run) {
+	v0 := host2.Slice[float64](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_roots(t_, v0) })
 }
 
 func quernHostRoots(r *host2.Run) {
@@ -4782,29 +5550,47 @@ func quernRow1Roots(r *host2.Run, base int, x []float64, dimX int) {
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line output.go:19
+//line output.go:19:80000
 			if !(row[threadX] >= 0) {
-//line output.go:19
+//line output.go:19:80000
 				host2.Fail(r, "assertion failed: the input is not negative")
+//line output.go:20:80000
 			}
-//line output.go:20
+//line output.go:20:80000
 			row[threadX] = math.Sqrt(row[threadX])
+//line output.go:21:80000
 		}
+//line output.go:22:80000
 		return
+//line output.go:23:80000
 	}
+//line output.go:24:80000
 	for threadX := range dimX {
+//line output.go:25:80000
 		r.ThreadIdx.X = threadX
+//line output.go:26:80000
 		i := base + threadX
-//line output.go:18
+//line output.go:18:80000
 		if i < len(x) {
+//line output.go:19:80000
 			if !(x[i] >= 0) {
-//line output.go:19
+//line output.go:19:80000
 				host2.Fail(r, "assertion failed: the input is not negative")
+//line output.go:20:80000
 			}
-//line output.go:20
+//line output.go:20:80000
 			x[i] = math.Sqrt(x[i])
+//line output.go:21:80000
 		}
+//line output.go:22:80000
 	}
+//line output.go:23:80000
+}
+
+//line quern_gen.go:5591:1
+func quernPlainDecode(r *host2.Run) {
+	v0, v1 := host2.Slice[uint8](r, 0), host2.Slice[int32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_decode(t_, v0, v1) })
 }
 
 func quernHostDecode(r *host2.Run) {
@@ -4833,30 +5619,57 @@ func quernRow1Decode(r *host2.Run, base int, text []uint8, values []int32, dimX 
 		row2 := values[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line output.go:32
+//line output.go:32:80000
 			c := row[threadX]
+//line output.go:33:80000
 			if 48 <= c && c <= 57 {
+//line output.go:34:80000
 				row2[threadX] = int32(c - 48)
+//line output.go:35:80000
 			} else {
+//line output.go:36:80000
 				host2.Fail(r, "not a digit")
+//line output.go:37:80000
 			}
+//line output.go:38:80000
 		}
+//line output.go:39:80000
 		return
+//line output.go:40:80000
 	}
+//line output.go:41:80000
 	for threadX := range dimX {
+//line output.go:42:80000
 		r.ThreadIdx.X = threadX
+//line output.go:43:80000
 		i := base + threadX
-//line output.go:29
+//line output.go:29:80000
 		if i >= len(text) {
+//line output.go:30:80000
 			continue
+//line output.go:31:80000
 		}
+//line output.go:32:80000
 		c := text[i]
+//line output.go:33:80000
 		if 48 <= c && c <= 57 {
+//line output.go:34:80000
 			values[i] = int32(c - 48)
+//line output.go:35:80000
 		} else {
+//line output.go:36:80000
 			host2.Fail(r, "not a digit")
+//line output.go:37:80000
 		}
+//line output.go:38:80000
 	}
+//line output.go:39:80000
+}
+
+//line quern_gen.go:5670:1
+func quernPlainPiHits(r *host2.Run) {
+	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[int](r, 1), host2.Slice[int32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_piHits(t_, v0, v1, v2) })
 }
 
 func quernHostPiHits(r *host2.Run) {
@@ -4887,55 +5700,107 @@ func quernRow1PiHits(r *host2.Run, base int, hits []int32, seed uint64, n, dimX 
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			t2 := uint64(i)
-//line random.go:14
+//line random.go:14:90000
 			result0 := kernel.NewRandom(seed, t2)
+//line random.go:15:90000
 			random := result0
-//line random.go:15
+//line random.go:15:90000
 			var count int32
+//line random.go:16:90000
 			for i2 := 0; i2 < n; i2++ {
-				result02 := random.Float32()
-				t6 := result02
-//line random.go:17
-				result03 := random.Float32()
-				t8 := result03
-				x := t6
-				y := t8
-//line random.go:18
-				if x*x+y*y < 1 {
-					count++
+//line random.go:17:90000
+				if r.Halted() {
+//line random.go:16:90000
+					r.Halt()
+//line random.go:17:90000
 				}
+//line random.go:17:90000
+				result02 := random.Float32()
+//line random.go:18:90000
+				t6 := result02
+//line random.go:17:90000
+				result03 := random.Float32()
+//line random.go:18:90000
+				t8 := result03
+//line random.go:19:90000
+				x := t6
+//line random.go:20:90000
+				y := t8
+//line random.go:18:90000
+				if x*x+y*y < 1 {
+//line random.go:19:90000
+					count++
+//line random.go:20:90000
+				}
+//line random.go:21:90000
 			}
+//line random.go:22:90000
 			row[threadX] = count
+//line random.go:23:90000
 		}
+//line random.go:24:90000
 		return
+//line random.go:25:90000
 	}
+//line random.go:26:90000
 	for threadX := range dimX {
+//line random.go:27:90000
 		r.ThreadIdx.X = threadX
+//line random.go:28:90000
 		i := base + threadX
+//line random.go:29:90000
 		t2 := uint64(i)
-//line random.go:11
+//line random.go:11:90000
 		if i >= len(hits) {
+//line random.go:12:90000
 			continue
+//line random.go:13:90000
 		}
+//line random.go:14:90000
 		result0 := kernel.NewRandom(seed, t2)
+//line random.go:15:90000
 		random := result0
-//line random.go:15
+//line random.go:15:90000
 		var count int32
+//line random.go:16:90000
 		for i2 := 0; i2 < n; i2++ {
-			result02 := random.Float32()
-			t6 := result02
-//line random.go:17
-			result03 := random.Float32()
-			t8 := result03
-			x := t6
-			y := t8
-//line random.go:18
-			if x*x+y*y < 1 {
-				count++
+//line random.go:17:90000
+			if r.Halted() {
+//line random.go:16:90000
+				r.Halt()
+//line random.go:17:90000
 			}
+//line random.go:17:90000
+			result02 := random.Float32()
+//line random.go:18:90000
+			t6 := result02
+//line random.go:17:90000
+			result03 := random.Float32()
+//line random.go:18:90000
+			t8 := result03
+//line random.go:19:90000
+			x := t6
+//line random.go:20:90000
+			y := t8
+//line random.go:18:90000
+			if x*x+y*y < 1 {
+//line random.go:19:90000
+				count++
+//line random.go:20:90000
+			}
+//line random.go:21:90000
 		}
+//line random.go:22:90000
 		hits[i] = count
+//line random.go:23:90000
 	}
+//line random.go:24:90000
+}
+
+//line quern_gen.go:5801:1
+func quernPlainNoise(r *host2.Run) {
+	v0, v1, v2 := host2.Value[uint64](r, 0), host2.Value[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_noise(t_, v0, v1, v2) })
 }
 
 func quernHostNoise(r *host2.Run) {
@@ -4950,54 +5815,84 @@ func quernHostNoise(r *host2.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line random.go:30
+//line random.go:30:90000
 		iFirst = blockX * dimX
+//line random.go:31:90000
 		for ; iFirst < len(signal); iFirst += size {
+//line random.go:32:90000
 			for threadZ := range dimZ {
+//line random.go:33:90000
 				for threadY := range dimY {
+//line random.go:34:90000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line random.go:35:90000
 					quernRow1Noise(r, iFirst, signal, seed, sigma, dimX)
+//line random.go:36:90000
 				}
+//line random.go:37:90000
 			}
+//line random.go:38:90000
 		}
+//line random.go:39:90000
 	}
+//line random.go:40:90000
 }
 
 //go:noinline
+//line quern_gen.go:5843:1
 func quernRow1Noise(r *host2.Run, iFirst int, signal []float32, seed uint64, sigma float32, dimX int) {
 	count := max(0, min(dimX, len(signal)-iFirst))
 	if iFirst >= 0 && count <= len(signal)-iFirst {
 		row := signal[iFirst:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line random.go:31
+//line random.go:31:90000
 			t2 := uint64(iFirst + threadX)
-//line random.go:31
+//line random.go:31:90000
 			result0 := kernel.NewRandom(seed, t2)
+//line random.go:32:90000
 			random := result0
-//line random.go:32
+//line random.go:32:90000
 			x, _ := random.Normal()
+//line random.go:33:90000
 			x2 := x
-//line random.go:33
+//line random.go:33:90000
 			row[threadX] += sigma * x2
+//line random.go:34:90000
 		}
+//line random.go:35:90000
 		return
+//line random.go:36:90000
 	}
+//line random.go:37:90000
 	for threadX := range dimX {
+//line random.go:38:90000
 		r.ThreadIdx.X = threadX
-//line random.go:30
+//line random.go:30:90000
 		if iFirst+threadX < len(signal) {
+//line random.go:31:90000
 			t2 := uint64(iFirst + threadX)
-//line random.go:31
+//line random.go:31:90000
 			result0 := kernel.NewRandom(seed, t2)
+//line random.go:32:90000
 			random := result0
-//line random.go:32
+//line random.go:32:90000
 			x, _ := random.Normal()
+//line random.go:33:90000
 			x2 := x
-//line random.go:33
+//line random.go:33:90000
 			signal[iFirst+threadX] += sigma * x2
+//line random.go:34:90000
 		}
+//line random.go:35:90000
 	}
+//line random.go:36:90000
+}
+
+//line quern_gen.go:5893:1
+func quernPlainShuffledKeys(r *host2.Run) {
+	v0, v1 := host2.Value[[2]uint32](r, 0), host2.Slice[uint32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffledKeys(t_, v0, v1) })
 }
 
 func quernHostShuffledKeys(r *host2.Run) {
@@ -5033,313 +5928,611 @@ func quernRow1ShuffledKeys(r *host2.Run, base int, keys []uint32, t1_1, t1_2, t1
 		for threadX := range count {
 			i := base + threadX
 			t1_0 := uint32(i)
-//line random.go:42
+//line random.go:42:90000
 			a := t1_0
+//line random.go:43:90000
 			b := t1_1
+//line random.go:44:90000
 			c := t1_2
+//line random.go:45:90000
 			d := t1_3
+//line random.go:46:90000
 			k0 := t5
+//line random.go:47:90000
 			k1 := t6
+//line random.go:48:90000
 			t7 := a
+//line random.go:49:90000
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+//line random.go:50:90000
 			lo0 := t7 * 3528531795
+//line random.go:51:90000
 			t8 := c
+//line random.go:52:90000
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+//line random.go:53:90000
 			lo1 := t8 * 3449720151
+//line random.go:54:90000
 			t9 := hi1 ^ b ^ k0
+//line random.go:55:90000
 			t10 := lo1
+//line random.go:56:90000
 			t11 := hi0 ^ d ^ k1
+//line random.go:57:90000
 			t12 := lo0
+//line random.go:58:90000
 			a = t9
+//line random.go:59:90000
 			b = t10
+//line random.go:60:90000
 			c = t11
+//line random.go:61:90000
 			d = t12
+//line random.go:62:90000
 			k0 += 2654435769
+//line random.go:63:90000
 			k1 += 3144134277
+//line random.go:64:90000
 			t72 := a
+//line random.go:65:90000
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+//line random.go:66:90000
 			lo02 := t72 * 3528531795
+//line random.go:67:90000
 			t82 := c
+//line random.go:68:90000
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+//line random.go:69:90000
 			lo12 := t82 * 3449720151
+//line random.go:70:90000
 			t92 := hi12 ^ b ^ k0
+//line random.go:71
 			t102 := lo12
+//line random.go:72:90000
 			t112 := hi02 ^ d ^ k1
+//line random.go:73
 			t122 := lo02
+//line random.go:74:90000
 			a = t92
+//line random.go:75:90000
 			b = t102
+//line random.go:76:90000
 			c = t112
+//line random.go:77:90000
 			d = t122
+//line random.go:78:90000
 			k0 += 2654435769
+//line random.go:79:90000
 			k1 += 3144134277
+//line random.go:80:90000
 			t73 := a
+//line random.go:81:90000
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+//line random.go:82:90000
 			lo03 := t73 * 3528531795
+//line random.go:83:90000
 			t83 := c
+//line random.go:84:90000
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+//line random.go:85:90000
 			lo13 := t83 * 3449720151
+//line random.go:86:90000
 			t93 := hi13 ^ b ^ k0
+//line random.go:87:90000
 			t103 := lo13
+//line random.go:88:90000
 			t113 := hi03 ^ d ^ k1
+//line random.go:89:90000
 			t123 := lo03
+//line random.go:90:90000
 			a = t93
+//line random.go:91:90000
 			b = t103
+//line random.go:92:90000
 			c = t113
+//line random.go:93:90000
 			d = t123
+//line random.go:94:90000
 			k0 += 2654435769
+//line random.go:95:90000
 			k1 += 3144134277
+//line random.go:96:90000
 			t74 := a
+//line random.go:97:90000
 			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+//line random.go:98:90000
 			lo04 := t74 * 3528531795
+//line random.go:99:90000
 			t84 := c
+//line random.go:100:90000
 			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+//line random.go:101:90000
 			lo14 := t84 * 3449720151
+//line random.go:102:90000
 			t94 := hi14 ^ b ^ k0
+//line random.go:103:90000
 			t104 := lo14
+//line random.go:104:90000
 			t114 := hi04 ^ d ^ k1
+//line random.go:105:90000
 			t124 := lo04
+//line random.go:106:90000
 			a = t94
+//line random.go:107:90000
 			b = t104
+//line random.go:108:90000
 			c = t114
+//line random.go:109:90000
 			d = t124
+//line random.go:110:90000
 			k0 += 2654435769
+//line random.go:111:90000
 			k1 += 3144134277
+//line random.go:112:90000
 			t75 := a
+//line random.go:113:90000
 			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+//line random.go:114:90000
 			lo05 := t75 * 3528531795
+//line random.go:115:90000
 			t85 := c
+//line random.go:116:90000
 			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+//line random.go:117:90000
 			lo15 := t85 * 3449720151
+//line random.go:118:90000
 			t95 := hi15 ^ b ^ k0
+//line random.go:119:90000
 			t105 := lo15
+//line random.go:120:90000
 			t115 := hi05 ^ d ^ k1
+//line random.go:121
 			t125 := lo05
 			a = t95
 			b = t105
+//line random.go:124:90000
 			c = t115
+//line random.go:125:90000
 			d = t125
+//line random.go:126:90000
 			k0 += 2654435769
+//line random.go:127:90000
 			k1 += 3144134277
+//line random.go:128:90000
 			t76 := a
+//line random.go:129:90000
 			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+//line random.go:130:90000
 			lo06 := t76 * 3528531795
+//line random.go:131:90000
 			t86 := c
+//line random.go:132:90000
 			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+//line random.go:133:90000
 			lo16 := t86 * 3449720151
+//line random.go:134:90000
 			t96 := hi16 ^ b ^ k0
+//line random.go:135:90000
 			t106 := lo16
+//line random.go:136:90000
 			t116 := hi06 ^ d ^ k1
+//line random.go:137:90000
 			t126 := lo06
+//line random.go:138:90000
 			a = t96
+//line random.go:139:90000
 			b = t106
+//line random.go:140:90000
 			c = t116
+//line random.go:141:90000
 			d = t126
+//line random.go:142:90000
 			k0 += 2654435769
+//line random.go:143:90000
 			k1 += 3144134277
+//line random.go:144:90000
 			t77 := a
+//line random.go:145:90000
 			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+//line random.go:146:90000
 			lo07 := t77 * 3528531795
+//line random.go:147:90000
 			t87 := c
+//line random.go:148:90000
 			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+//line random.go:149:90000
 			lo17 := t87 * 3449720151
+//line random.go:150:90000
 			t97 := hi17 ^ b ^ k0
+//line random.go:151:90000
 			t107 := lo17
+//line random.go:152:90000
 			t117 := hi07 ^ d ^ k1
+//line random.go:153:90000
 			t127 := lo07
+//line random.go:154:90000
 			a = t97
+//line random.go:155:90000
 			b = t107
+//line random.go:156:90000
 			c = t117
+//line random.go:157:90000
 			d = t127
+//line random.go:158:90000
 			k0 += 2654435769
+//line random.go:159:90000
 			k1 += 3144134277
+//line random.go:160:90000
 			t78 := a
+//line random.go:161:90000
 			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+//line random.go:162:90000
 			lo08 := t78 * 3528531795
+//line random.go:163:90000
 			t88 := c
+//line random.go:164:90000
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+//line random.go:165:90000
 			t98 := hi18 ^ b ^ k0
+//line random.go:166
 			t118 := hi08 ^ d ^ k1
 			t128 := lo08
 			a = t98
+//line random.go:169:90000
 			c = t118
+//line random.go:170:90000
 			d = t128
+//line random.go:171:90000
 			k0 += 2654435769
+//line random.go:172:90000
 			k1 += 3144134277
+//line random.go:173:90000
 			t79 := a
+//line random.go:174:90000
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+//line random.go:175:90000
 			t89 := c
+//line random.go:176:90000
 			lo18 := t89 * 3449720151
+//line random.go:177:90000
 			t108 := lo18
+//line random.go:178:90000
 			t119 := hi09 ^ d ^ k1
+//line random.go:179:90000
 			b = t108
+//line random.go:180:90000
 			c = t119
+//line random.go:181:90000
 			k0 += 2654435769
+//line random.go:182:90000
 			t810 := c
+//line random.go:183:90000
 			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+//line random.go:184:90000
 			t99 := hi19 ^ b ^ k0
+//line random.go:185:90000
 			a = t99
+//line random.go:186:90000
 			result0_0 := a
+//line random.go:187:90000
 			t4_0 := result0_0
+//line random.go:188:90000
 			row[threadX] = t4_0
+//line random.go:189:90000
 		}
+//line random.go:190:90000
 		return
+//line random.go:191:90000
 	}
+//line random.go:192:90000
 	for threadX := range dimX {
+//line random.go:193
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t1_0 := uint32(i)
-//line random.go:41
+//line random.go:41:90000
 		if i < len(keys) {
+//line random.go:42:90000
 			a := t1_0
+//line random.go:43:90000
 			b := t1_1
+//line random.go:44:90000
 			c := t1_2
+//line random.go:45:90000
 			d := t1_3
+//line random.go:46:90000
 			k0 := t5
+//line random.go:47:90000
 			k1 := t6
+//line random.go:48:90000
 			t7 := a
+//line random.go:49:90000
 			hi0 := uint32(uint64(c2) * uint64(t7) >> 32)
+//line random.go:50:90000
 			lo0 := t7 * 3528531795
+//line random.go:51:90000
 			t8 := c
+//line random.go:52:90000
 			hi1 := uint32(uint64(c3) * uint64(t8) >> 32)
+//line random.go:53:90000
 			lo1 := t8 * 3449720151
+//line random.go:54:90000
 			t9 := hi1 ^ b ^ k0
+//line random.go:55:90000
 			t10 := lo1
+//line random.go:56:90000
 			t11 := hi0 ^ d ^ k1
+//line random.go:57:90000
 			t12 := lo0
+//line random.go:58:90000
 			a = t9
+//line random.go:59:90000
 			b = t10
+//line random.go:60:90000
 			c = t11
+//line random.go:61:90000
 			d = t12
+//line random.go:62:90000
 			k0 += 2654435769
+//line random.go:63:90000
 			k1 += 3144134277
+//line random.go:64:90000
 			t72 := a
+//line random.go:65:90000
 			hi02 := uint32(uint64(c2) * uint64(t72) >> 32)
+//line random.go:66:90000
 			lo02 := t72 * 3528531795
+//line random.go:67:90000
 			t82 := c
+//line random.go:68:90000
 			hi12 := uint32(uint64(c3) * uint64(t82) >> 32)
+//line random.go:69:90000
 			lo12 := t82 * 3449720151
+//line random.go:70:90000
 			t92 := hi12 ^ b ^ k0
+//line random.go:71
 			t102 := lo12
+//line random.go:72:90000
 			t112 := hi02 ^ d ^ k1
+//line random.go:73
 			t122 := lo02
+//line random.go:74:90000
 			a = t92
+//line random.go:75:90000
 			b = t102
+//line random.go:76:90000
 			c = t112
+//line random.go:77:90000
 			d = t122
+//line random.go:78:90000
 			k0 += 2654435769
+//line random.go:79:90000
 			k1 += 3144134277
+//line random.go:80:90000
 			t73 := a
+//line random.go:81:90000
 			hi03 := uint32(uint64(c2) * uint64(t73) >> 32)
+//line random.go:82:90000
 			lo03 := t73 * 3528531795
+//line random.go:83:90000
 			t83 := c
+//line random.go:84:90000
 			hi13 := uint32(uint64(c3) * uint64(t83) >> 32)
+//line random.go:85:90000
 			lo13 := t83 * 3449720151
+//line random.go:86:90000
 			t93 := hi13 ^ b ^ k0
+//line random.go:87:90000
 			t103 := lo13
+//line random.go:88:90000
 			t113 := hi03 ^ d ^ k1
+//line random.go:89:90000
 			t123 := lo03
+//line random.go:90:90000
 			a = t93
+//line random.go:91:90000
 			b = t103
+//line random.go:92:90000
 			c = t113
+//line random.go:93:90000
 			d = t123
+//line random.go:94:90000
 			k0 += 2654435769
+//line random.go:95:90000
 			k1 += 3144134277
+//line random.go:96:90000
 			t74 := a
+//line random.go:97:90000
 			hi04 := uint32(uint64(c2) * uint64(t74) >> 32)
+//line random.go:98:90000
 			lo04 := t74 * 3528531795
+//line random.go:99:90000
 			t84 := c
+//line random.go:100:90000
 			hi14 := uint32(uint64(c3) * uint64(t84) >> 32)
+//line random.go:101:90000
 			lo14 := t84 * 3449720151
+//line random.go:102:90000
 			t94 := hi14 ^ b ^ k0
+//line random.go:103:90000
 			t104 := lo14
+//line random.go:104:90000
 			t114 := hi04 ^ d ^ k1
+//line random.go:105:90000
 			t124 := lo04
+//line random.go:106:90000
 			a = t94
+//line random.go:107:90000
 			b = t104
+//line random.go:108:90000
 			c = t114
+//line random.go:109:90000
 			d = t124
+//line random.go:110:90000
 			k0 += 2654435769
+//line random.go:111:90000
 			k1 += 3144134277
+//line random.go:112:90000
 			t75 := a
+//line random.go:113:90000
 			hi05 := uint32(uint64(c2) * uint64(t75) >> 32)
+//line random.go:114:90000
 			lo05 := t75 * 3528531795
+//line random.go:115:90000
 			t85 := c
+//line random.go:116:90000
 			hi15 := uint32(uint64(c3) * uint64(t85) >> 32)
+//line random.go:117:90000
 			lo15 := t85 * 3449720151
+//line random.go:118:90000
 			t95 := hi15 ^ b ^ k0
+//line random.go:119:90000
 			t105 := lo15
+//line random.go:120:90000
 			t115 := hi05 ^ d ^ k1
+//line random.go:121
 			t125 := lo05
 			a = t95
 			b = t105
+//line random.go:124:90000
 			c = t115
+//line random.go:125:90000
 			d = t125
+//line random.go:126:90000
 			k0 += 2654435769
+//line random.go:127:90000
 			k1 += 3144134277
+//line random.go:128:90000
 			t76 := a
+//line random.go:129:90000
 			hi06 := uint32(uint64(c2) * uint64(t76) >> 32)
+//line random.go:130:90000
 			lo06 := t76 * 3528531795
+//line random.go:131:90000
 			t86 := c
+//line random.go:132:90000
 			hi16 := uint32(uint64(c3) * uint64(t86) >> 32)
+//line random.go:133:90000
 			lo16 := t86 * 3449720151
+//line random.go:134:90000
 			t96 := hi16 ^ b ^ k0
+//line random.go:135:90000
 			t106 := lo16
+//line random.go:136:90000
 			t116 := hi06 ^ d ^ k1
+//line random.go:137:90000
 			t126 := lo06
+//line random.go:138:90000
 			a = t96
+//line random.go:139:90000
 			b = t106
+//line random.go:140:90000
 			c = t116
+//line random.go:141:90000
 			d = t126
+//line random.go:142:90000
 			k0 += 2654435769
+//line random.go:143:90000
 			k1 += 3144134277
+//line random.go:144:90000
 			t77 := a
+//line random.go:145:90000
 			hi07 := uint32(uint64(c2) * uint64(t77) >> 32)
+//line random.go:146:90000
 			lo07 := t77 * 3528531795
+//line random.go:147:90000
 			t87 := c
+//line random.go:148:90000
 			hi17 := uint32(uint64(c3) * uint64(t87) >> 32)
+//line random.go:149:90000
 			lo17 := t87 * 3449720151
+//line random.go:150:90000
 			t97 := hi17 ^ b ^ k0
+//line random.go:151:90000
 			t107 := lo17
+//line random.go:152:90000
 			t117 := hi07 ^ d ^ k1
+//line random.go:153:90000
 			t127 := lo07
+//line random.go:154:90000
 			a = t97
+//line random.go:155:90000
 			b = t107
+//line random.go:156:90000
 			c = t117
+//line random.go:157:90000
 			d = t127
+//line random.go:158:90000
 			k0 += 2654435769
+//line random.go:159:90000
 			k1 += 3144134277
+//line random.go:160:90000
 			t78 := a
+//line random.go:161:90000
 			hi08 := uint32(uint64(c2) * uint64(t78) >> 32)
+//line random.go:162:90000
 			lo08 := t78 * 3528531795
+//line random.go:163:90000
 			t88 := c
+//line random.go:164:90000
 			hi18 := uint32(uint64(c3) * uint64(t88) >> 32)
+//line random.go:165:90000
 			t98 := hi18 ^ b ^ k0
+//line random.go:166
 			t118 := hi08 ^ d ^ k1
 			t128 := lo08
 			a = t98
+//line random.go:169:90000
 			c = t118
+//line random.go:170:90000
 			d = t128
+//line random.go:171:90000
 			k0 += 2654435769
+//line random.go:172:90000
 			k1 += 3144134277
+//line random.go:173:90000
 			t79 := a
+//line random.go:174:90000
 			hi09 := uint32(uint64(c2) * uint64(t79) >> 32)
+//line random.go:175:90000
 			t89 := c
+//line random.go:176:90000
 			lo18 := t89 * 3449720151
+//line random.go:177:90000
 			t108 := lo18
+//line random.go:178:90000
 			t119 := hi09 ^ d ^ k1
+//line random.go:179:90000
 			b = t108
+//line random.go:180:90000
 			c = t119
+//line random.go:181:90000
 			k0 += 2654435769
+//line random.go:182:90000
 			t810 := c
+//line random.go:183:90000
 			hi19 := uint32(uint64(c3) * uint64(t810) >> 32)
+//line random.go:184:90000
 			t99 := hi19 ^ b ^ k0
+//line random.go:185:90000
 			a = t99
+//line random.go:186:90000
 			result0_0 := a
+//line random.go:187:90000
 			t4_0 := result0_0
-//line random.go:42
+//line random.go:42:90000
 			keys[i] = t4_0
+//line random.go:43:90000
 		}
+//line random.go:44:90000
 	}
+//line random.go:45:90000
+}
+
+//line quern_gen.go:6533:1
+func quernPlainTensorProduct(r *host2.Run) {
+	v0, v1, v2, v3, v4 := host2.Value[int](r, 0), host2.Value[int](r, 1), host2.Slice[Eight](r, 2), host2.Slice[Eight](r, 3), host2.Slice[float32](r, 4)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_tensorProduct(t_, v0, v1, v2, v3, v4) })
 }
 
 func quernHostTensorProduct(r *host2.Run) {
@@ -5408,86 +6601,154 @@ func quernHostTensorProduct(r *host2.Run) {
 		blockY := r.BlockIdx.Y
 		t3 := blockY * 16
 		base := blockX * 64
-//line tensor.go:20
+//line tensor.go:20:100000
 		step = 0
+//line tensor.go:21:100000
 		for threadZ := range 1 {
+//line tensor.go:22:100000
 			for threadY := range 1 {
+//line tensor.go:23:100000
 				first := (threadZ*1 + threadY) * 128
+//line tensor.go:24:100000
 				quernRow1TensorProduct(r, sumss, first)
+//line tensor.go:25:100000
 			}
+//line tensor.go:26:100000
 		}
+//line tensor.go:27:100000
 		for ; step < t5; step++ {
+//line tensor.go:28:100000
+			if r.Halted() {
+//line tensor.go:20:100000
+				r.Halt()
+//line tensor.go:21:100000
+			}
+//line tensor.go:22:100000
 			for threadZ := range 1 {
+//line tensor.go:23:100000
 				for threadY := range 1 {
+//line tensor.go:24:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:25:100000
 					first2 := (threadZ*1 + threadY) * 128
+//line tensor.go:26:100000
 					start := step * 2
+//line tensor.go:27:100000
 					start2 := step * 16
+//line tensor.go:28:100000
 					quernRow2TensorProduct(r, tileA, first2, a, t3, k, start, tileB, b, start2, n, base)
+//line tensor.go:29:100000
 				}
+//line tensor.go:30:100000
 			}
+//line tensor.go:31:100000
 			for threadZ := range 1 {
+//line tensor.go:32:100000
 				for threadY := range 1 {
+//line tensor.go:33:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:34:100000
 					first3 := (threadZ*1 + threadY) * 128
+//line tensor.go:35:100000
 					quernRow3TensorProduct(r, givens, first3, tileA)
+//line tensor.go:36:100000
 				}
+//line tensor.go:37:100000
 			}
-//line tensor.go:26
+//line tensor.go:26:100000
 			host2.LoadMatrix(words, words2, words3, words4, givens)
+//line tensor.go:27:100000
 			for threadZ := range 1 {
+//line tensor.go:28:100000
 				for threadY := range 1 {
+//line tensor.go:29:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:30:100000
 					first4 := (threadZ*1 + threadY) * 128
+//line tensor.go:31:100000
 					quernRow4TensorProduct(r, words, first4, words2, words3, words4, fas, givens2, tileB)
+//line tensor.go:32:100000
 				}
+//line tensor.go:33:100000
 			}
-//line tensor.go:27
+//line tensor.go:27:100000
 			host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+//line tensor.go:28:100000
 			for threadZ := range 1 {
+//line tensor.go:29:100000
 				for threadY := range 1 {
+//line tensor.go:30:100000
 					first5 := (threadZ*1 + threadY) * 128
+//line tensor.go:31:100000
 					quernRow5TensorProduct(r, sumss, first5, fas, words5, words6, words7, words8, rights, t30s, t31s, t32s)
+//line tensor.go:32:100000
 				}
+//line tensor.go:33:100000
 			}
-//line tensor.go:28
+//line tensor.go:28:100000
 			host2.MMABFloat16(sums2, sums3, sums4, sums5, t30s, t31s, t32s)
+//line tensor.go:29:100000
 			for threadZ := range 1 {
+//line tensor.go:30:100000
 				for threadY := range 1 {
+//line tensor.go:31:100000
 					first6 := (threadZ*1 + threadY) * 128
+//line tensor.go:32:100000
 					quernRow6TensorProduct(r, sumss, first6, fas, rights, sums2, sums3, sums4, sums5, t37s, t38s, t39s)
+//line tensor.go:33:100000
 				}
+//line tensor.go:34:100000
 			}
-//line tensor.go:29
+//line tensor.go:29:100000
 			host2.MMABFloat16(sums6, sums7, sums8, sums9, t37s, t38s, t39s)
+//line tensor.go:30:100000
 			for threadZ := range 1 {
+//line tensor.go:31:100000
 				for threadY := range 1 {
+//line tensor.go:32:100000
 					first7 := (threadZ*1 + threadY) * 128
+//line tensor.go:33:100000
 					quernRow7TensorProduct(r, sumss, first7, sums6, sums7, sums8, sums9)
+//line tensor.go:34:100000
 				}
+//line tensor.go:35:100000
 			}
+//line tensor.go:36:100000
 		}
+//line tensor.go:37:100000
 		for threadZ := range 1 {
+//line tensor.go:38:100000
 			for threadY := range 1 {
+//line tensor.go:39:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:40:100000
 				first8 := (threadZ*1 + threadY) * 128
+//line tensor.go:41:100000
 				quernRow8TensorProduct(r, sumss, first8, c, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468)
+//line tensor.go:42:100000
 			}
+//line tensor.go:43:100000
 		}
+//line tensor.go:44:100000
 	}
+//line tensor.go:45:100000
 }
 
 //go:noinline
+//line quern_gen.go:6739:1
 func quernRow1TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first int) {
 	sumsRow := sumss[first:][:128]
 	for threadX := range 128 {
 		sums := &sumsRow[threadX]
-//line tensor.go:19
+//line tensor.go:19:100000
 		*sums = [2]kernel.Accumulator[float32]{}
+//line tensor.go:20:100000
 	}
+//line tensor.go:21:100000
 }
 
 //go:noinline
+//line quern_gen.go:6752:1
 func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, first2 int, a [][8]kernel.BFloat16, t3, k, start int, tileB *[4][16][2][8]kernel.BFloat16, b [][8]kernel.BFloat16, start2, n, base int) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
@@ -5495,17 +6756,21 @@ func quernRow2TensorProduct(r *host2.Run, tileA *[4][16][2][8]kernel.BFloat16, f
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
 		t4 := base + warp*16
-//line tensor.go:21
+//line tensor.go:21:100000
 		_ = tileA[warp][t1][t2]
-//line tensor.go:21
+//line tensor.go:21:100000
 		tileA[warp][t1][t2] = a[(t3+t1)*k+start+t2]
+//line tensor.go:22:100000
 		_ = tileB[warp][t1][t2]
-//line tensor.go:22
+//line tensor.go:22:100000
 		tileB[warp][t1][t2] = b[(start2+t1)*n+t4/8+t2]
+//line tensor.go:23:100000
 	}
+//line tensor.go:24:100000
 }
 
 //go:noinline
+//line quern_gen.go:6774:1
 func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 int, tileA *[4][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first3:][:128]
 	for threadX := range 128 {
@@ -5513,15 +6778,19 @@ func quernRow3TensorProduct(r *host2.Run, givens []*[8]kernel.BFloat16, first3 i
 		warp := (threadX + first3) >> 5
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line tensor.go:26
+//line tensor.go:26:100000
 		_ = tileA[warp][t1][t2]
-//line tensor.go:26
+//line tensor.go:26:100000
 		given := &tileA[warp][t1][t2]
+//line tensor.go:27:100000
 		givenRow[threadX] = given
+//line tensor.go:28:100000
 	}
+//line tensor.go:29:100000
 }
 
 //go:noinline
+//line quern_gen.go:6794:1
 func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, fas []kernel.MatrixA[kernel.BFloat16], givens2 []*[8]kernel.BFloat16, tileB *[4][16][2][8]kernel.BFloat16) {
 	wordRow := words[first4:][:128]
 	wordRow2 := words2[first4:][:128]
@@ -5539,16 +6808,21 @@ func quernRow4TensorProduct(r *host2.Run, words []uint32, first4 int, words2, wo
 		warp := (threadX + first4) >> 5
 		t1 := (threadX + first4) & 31 % 16
 		t2 := (threadX + first4) & 31 / 16
-//line tensor.go:26
+//line tensor.go:26:100000
 		*fa = kernel.MatrixA[kernel.BFloat16]{word, word2, word3, word4}
+//line tensor.go:27:100000
 		_ = tileB[warp][t1][t2]
-//line tensor.go:27
+//line tensor.go:27:100000
 		given2 := &tileB[warp][t1][t2]
+//line tensor.go:28:100000
 		givenRow2[threadX] = given2
+//line tensor.go:29:100000
 	}
+//line tensor.go:30:100000
 }
 
 //go:noinline
+//line quern_gen.go:6826:1
 func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first5 int, fas []kernel.MatrixA[kernel.BFloat16], words5, words6, words7, words8 []uint32, rights []kernel.MatrixB[kernel.BFloat16], t30s []kernel.MatrixA[kernel.BFloat16], t31s []kernel.MatrixB[kernel.BFloat16], t32s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first5:][:128]
 	faRow := fas[first5:][:128]
@@ -5571,17 +6845,23 @@ func quernRow5TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t30 := &t30Row[threadX]
 		t31 := &t31Row[threadX]
 		t32 := &t32Row[threadX]
-//line tensor.go:27
+//line tensor.go:27:100000
 		left := kernel.MatrixB[kernel.BFloat16]{word5, word6}
+//line tensor.go:28:100000
 		*right = kernel.MatrixB[kernel.BFloat16]{word7, word8}
-//line tensor.go:28
+//line tensor.go:28:100000
 		*t30 = *fa
+//line tensor.go:29:100000
 		*t31 = left
+//line tensor.go:30:100000
 		*t32 = sums[0]
+//line tensor.go:31:100000
 	}
+//line tensor.go:32:100000
 }
 
 //go:noinline
+//line quern_gen.go:6865:1
 func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first6 int, fas []kernel.MatrixA[kernel.BFloat16], rights []kernel.MatrixB[kernel.BFloat16], sums2, sums3, sums4, sums5 []float32, t37s []kernel.MatrixA[kernel.BFloat16], t38s []kernel.MatrixB[kernel.BFloat16], t39s []kernel.Accumulator[float32]) {
 	sumsRow := sumss[first6:][:128]
 	faRow := fas[first6:][:128]
@@ -5604,15 +6884,21 @@ func quernRow6TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		t37 := &t37Row[threadX]
 		t38 := &t38Row[threadX]
 		t39 := &t39Row[threadX]
-//line tensor.go:28
+//line tensor.go:28:100000
 		sums[0] = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+//line tensor.go:29:100000
 		*t37 = *fa
+//line tensor.go:30:100000
 		*t38 = *right
+//line tensor.go:31:100000
 		*t39 = sums[1]
+//line tensor.go:32:100000
 	}
+//line tensor.go:33:100000
 }
 
 //go:noinline
+//line quern_gen.go:6902:1
 func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first7 int, sums6, sums7, sums8, sums9 []float32) {
 	sumsRow := sumss[first7:][:128]
 	sumRow5 := sums6[first7:][:128]
@@ -5625,12 +6911,15 @@ func quernRow7TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-//line tensor.go:29
+//line tensor.go:29:100000
 		sums[1] = kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+//line tensor.go:30:100000
 	}
+//line tensor.go:31:100000
 }
 
 //go:noinline
+//line quern_gen.go:6923:1
 func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32], first8 int, c []float32, t3, size, n, base, t46, size2, t462, size3, t463, size4, t464, size5, t465, size6, t466, size7, t467, size8, t468 int) {
 	sumsRow := sumss[first8:][:128]
 	for threadX := range 128 {
@@ -5654,33 +6943,51 @@ func quernRow8TensorProduct(r *host2.Run, sumss [][2]kernel.Accumulator[float32]
 		result014 := (threadX+first8)&31&3<<1 + t467&1
 		result015 := (threadX+first8)&31>>2 + size8
 		result016 := (threadX+first8)&31&3<<1 + t468&1
-//line tensor.go:32
+//line tensor.go:32:100000
 		sum9 := sums[0]
+//line tensor.go:33:100000
 		v := sum9[0]
+//line tensor.go:34:100000
 		c[(t3+result0)*n*8+t4+result02] = v
-//line tensor.go:33
+//line tensor.go:33:100000
 		v2 := sum9[1]
+//line tensor.go:34:100000
 		c[(t3+result03)*n*8+t4+result04] = v2
-//line tensor.go:33
+//line tensor.go:33:100000
 		v3 := sum9[2]
+//line tensor.go:34:100000
 		c[(t3+result05)*n*8+t4+result06] = v3
-//line tensor.go:33
+//line tensor.go:33:100000
 		v4 := sum9[3]
+//line tensor.go:34:100000
 		c[(t3+result07)*n*8+t4+result08] = v4
-//line tensor.go:32
+//line tensor.go:32:100000
 		sum10 := sums[1]
+//line tensor.go:33:100000
 		v5 := sum10[0]
+//line tensor.go:34:100000
 		c[(t3+result09)*n*8+t4+8+result010] = v5
-//line tensor.go:33
+//line tensor.go:33:100000
 		v6 := sum10[1]
+//line tensor.go:34:100000
 		c[(t3+result011)*n*8+t4+8+result012] = v6
-//line tensor.go:33
+//line tensor.go:33:100000
 		v7 := sum10[2]
+//line tensor.go:34:100000
 		c[(t3+result013)*n*8+t4+8+result014] = v7
-//line tensor.go:33
+//line tensor.go:33:100000
 		v8 := sum10[3]
+//line tensor.go:34:100000
 		c[(t3+result015)*n*8+t4+8+result016] = v8
+//line tensor.go:35:100000
 	}
+//line tensor.go:36:100000
+}
+
+//line quern_gen.go:6988:1
+func quernPlainSimilarities(r *host2.Run) {
+	v0, v1 := host2.Slice[[16]int8](r, 0), host2.Slice[int32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_similarities(t_, v0, v1) })
 }
 
 func quernHostSimilarities(r *host2.Run) {
@@ -5719,115 +7026,187 @@ func quernHostSimilarities(r *host2.Run) {
 	sums7 := host2.Scratch[int32](r, 25, r.BlockDim.Count())
 	sums8 := host2.Scratch[int32](r, 26, r.BlockDim.Count())
 	for r.Next() {
-//line tensor.go:49
+//line tensor.go:49:100000
 		at = 0
+//line tensor.go:50:100000
 		for threadZ := range 1 {
+//line tensor.go:51:100000
 			for threadY := range 1 {
+//line tensor.go:52:100000
 				first := (threadZ*1 + threadY) * 32
+//line tensor.go:53:100000
 				quernRow1Similarities(r, lefts, first, rights)
+//line tensor.go:54:100000
 			}
+//line tensor.go:55:100000
 		}
+//line tensor.go:56:100000
 		for ; at < chunks; at += 2 {
+//line tensor.go:57:100000
 			for threadZ := range 1 {
+//line tensor.go:58:100000
 				for threadY := range 1 {
+//line tensor.go:59:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:60:100000
 					first2 := (threadZ*1 + threadY) * 32
+//line tensor.go:61:100000
 					quernRow2Similarities(r, tile, first2, vectors, chunks, at)
+//line tensor.go:62:100000
 				}
+//line tensor.go:63:100000
 			}
+//line tensor.go:64:100000
 			for threadZ := range 1 {
+//line tensor.go:65:100000
 				for threadY := range 1 {
+//line tensor.go:66:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:67:100000
 					first3 := (threadZ*1 + threadY) * 32
+//line tensor.go:68:100000
 					quernRow3Similarities(r, givens, first3, tile)
+//line tensor.go:69:100000
 				}
+//line tensor.go:70:100000
 			}
-//line tensor.go:52
+//line tensor.go:52:100000
 			host2.LoadMatrix(words, words2, words3, words4, givens)
+//line tensor.go:53:100000
 			for threadZ := range 1 {
+//line tensor.go:54:100000
 				for threadY := range 1 {
+//line tensor.go:55:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:56:100000
 					first4 := (threadZ*1 + threadY) * 32
+//line tensor.go:57:100000
 					quernRow4Similarities(r, words, first4, words2, words3, words4, as, givens2, tile)
+//line tensor.go:58:100000
 				}
+//line tensor.go:59:100000
 			}
-//line tensor.go:53
+//line tensor.go:53:100000
 			host2.LoadMatrix(words5, words6, words7, words8, givens2)
+//line tensor.go:54:100000
 			for threadZ := range 1 {
+//line tensor.go:55:100000
 				for threadY := range 1 {
+//line tensor.go:56:100000
 					first5 := (threadZ*1 + threadY) * 32
+//line tensor.go:57:100000
 					quernRow5Similarities(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+//line tensor.go:58:100000
 				}
+//line tensor.go:59:100000
 			}
-//line tensor.go:54
+//line tensor.go:54:100000
 			host2.MMAInt8(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+//line tensor.go:55:100000
 			for threadZ := range 1 {
+//line tensor.go:56:100000
 				for threadY := range 1 {
+//line tensor.go:57:100000
 					first6 := (threadZ*1 + threadY) * 32
+//line tensor.go:58:100000
 					quernRow6Similarities(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+//line tensor.go:59:100000
 				}
+//line tensor.go:60:100000
 			}
+//line tensor.go:61:100000
 			host2.MMAInt8(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+//line tensor.go:62:100000
 			for threadZ := range 1 {
+//line tensor.go:63:100000
 				for threadY := range 1 {
+//line tensor.go:64:100000
 					first7 := (threadZ*1 + threadY) * 32
+//line tensor.go:65:100000
 					quernRow7Similarities(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
+//line tensor.go:66:100000
 				}
+//line tensor.go:67:100000
 			}
+//line tensor.go:68:100000
 		}
+//line tensor.go:69:100000
 		for threadZ := range 1 {
+//line tensor.go:70:100000
 			for threadY := range 1 {
+//line tensor.go:71:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:72:100000
 				for i := 0; i < 4; i++ {
+//line tensor.go:73:100000
 					first8 := (threadZ*1 + threadY) * 32
+//line tensor.go:74:100000
 					start := i >> 1 << 3
+//line tensor.go:75:100000
 					quernRow8Similarities(r, lefts, first8, rights, start, i, c)
+//line tensor.go:76:100000
 				}
+//line tensor.go:77:100000
 			}
+//line tensor.go:78:100000
 		}
+//line tensor.go:79:100000
 	}
+//line tensor.go:80:100000
 }
 
 //go:noinline
+//line quern_gen.go:7160:1
 func quernRow1Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first int, rights []kernel.Accumulator[int32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-//line tensor.go:47
+//line tensor.go:47:100000
 		*left = kernel.Accumulator[int32]{}
+//line tensor.go:48:100000
 		*right = kernel.Accumulator[int32]{}
+//line tensor.go:49:100000
 	}
+//line tensor.go:50:100000
 }
 
 //go:noinline
+//line quern_gen.go:7177:1
 func quernRow2Similarities(r *host2.Run, tile *[16][2][16]int8, first2 int, vectors [][16]int8, chunks, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
-//line tensor.go:50
+//line tensor.go:50:100000
 		tile[t1][t2] = vectors[t1*chunks+at+t2]
+//line tensor.go:51:100000
 	}
+//line tensor.go:52:100000
 }
 
 //go:noinline
+//line quern_gen.go:7191:1
 func quernRow3Similarities(r *host2.Run, givens []*[16]int8, first3 int, tile *[16][2][16]int8) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line tensor.go:52
+//line tensor.go:52:100000
 		_ = tile[t1][t2]
-//line tensor.go:52
+//line tensor.go:52:100000
 		given := &tile[t1][t2]
+//line tensor.go:53:100000
 		givenRow[threadX] = given
+//line tensor.go:54:100000
 	}
+//line tensor.go:55:100000
 }
 
 //go:noinline
+//line quern_gen.go:7210:1
 func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[int8], givens2 []*[16]int8, tile *[16][2][16]int8) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -5844,16 +7223,21 @@ func quernRow4Similarities(r *host2.Run, words []uint32, first4 int, words2, wor
 		a := &aRow[threadX]
 		t1 := (threadX + first4) & 31 % 16
 		t2 := (threadX + first4) & 31 / 16
-//line tensor.go:52
+//line tensor.go:52:100000
 		*a = kernel.MatrixA[int8]{word, word2, word3, word4}
+//line tensor.go:53:100000
 		_ = tile[t1][t2]
-//line tensor.go:53
+//line tensor.go:53:100000
 		given2 := &tile[t1][t2]
+//line tensor.go:54:100000
 		givenRow2[threadX] = given2
+//line tensor.go:55:100000
 	}
+//line tensor.go:56:100000
 }
 
 //go:noinline
+//line quern_gen.go:7241:1
 func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first5 int, as []kernel.MatrixA[int8], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[int8], t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -5876,17 +7260,23 @@ func quernRow5Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		t17 := &t17Row[threadX]
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
-//line tensor.go:53
+//line tensor.go:53:100000
 		bLeft := kernel.MatrixB[int8]{word5, word6}
+//line tensor.go:54:100000
 		*bRight = kernel.MatrixB[int8]{word7, word8}
-//line tensor.go:54
+//line tensor.go:54:100000
 		*t17 = *a
+//line tensor.go:55:100000
 		*t18 = bLeft
+//line tensor.go:56:100000
 		*t19 = *left
+//line tensor.go:57:100000
 	}
+//line tensor.go:58:100000
 }
 
 //go:noinline
+//line quern_gen.go:7280:1
 func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], first6 int, as []kernel.MatrixA[int8], bRights []kernel.MatrixB[int8], sums, sums2, sums3, sums4 []int32, t24s []kernel.Accumulator[int32], t25s []kernel.MatrixA[int8], t26s []kernel.MatrixB[int8], t27s []kernel.Accumulator[int32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -5911,15 +7301,21 @@ func quernRow6Similarities(r *host2.Run, rights []kernel.Accumulator[int32], fir
 		t25 := &t25Row[threadX]
 		t26 := &t26Row[threadX]
 		t27 := &t27Row[threadX]
-//line tensor.go:54
+//line tensor.go:54:100000
 		*t24 = kernel.Accumulator[int32]{sum, sum2, sum3, sum4}
+//line tensor.go:55:100000
 		*t25 = *a
+//line tensor.go:56:100000
 		*t26 = *bRight
+//line tensor.go:57:100000
 		*t27 = *right
+//line tensor.go:58:100000
 	}
+//line tensor.go:59:100000
 }
 
 //go:noinline
+//line quern_gen.go:7319:1
 func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first7 int, rights, t24s []kernel.Accumulator[int32], sums5, sums6, sums7, sums8 []int32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -5936,14 +7332,19 @@ func quernRow7Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-//line tensor.go:54
+//line tensor.go:54:100000
 		t32 := kernel.Accumulator[int32]{sum5, sum6, sum7, sum8}
+//line tensor.go:55:100000
 		*left = *t24
+//line tensor.go:56:100000
 		*right = t32
+//line tensor.go:57:100000
 	}
+//line tensor.go:58:100000
 }
 
 //go:noinline
+//line quern_gen.go:7348:1
 func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], first8 int, rights []kernel.Accumulator[int32], start, i int, c []int32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -5953,23 +7354,33 @@ func quernRow8Similarities(r *host2.Run, lefts []kernel.Accumulator[int32], firs
 		right := &rightRow[threadX]
 		result0 := (threadX+first8)&31>>2 + start
 		result02 := (threadX+first8)&31&3<<1 + i&1
-//line tensor.go:58
+//line tensor.go:58:100000
 		at2 := result0*16 + result02
+//line tensor.go:59:100000
 		t38 := at2
-//line tensor.go:59
+//line tensor.go:59:100000
 		_ = c[t38]
+//line tensor.go:60:100000
 		t40 := at2 + 8
-//line tensor.go:59
+//line tensor.go:59:100000
 		_ = c[t40]
-//line tensor.go:59
+//line tensor.go:59:100000
 		t41 := left[i]
-//line tensor.go:59
+//line tensor.go:59:100000
 		t42 := right[i]
-//line tensor.go:59
+//line tensor.go:59:100000
 		c[t38] = t41
-//line tensor.go:59
+//line tensor.go:59:100000
 		c[t40] = t42
+//line tensor.go:60:100000
 	}
+//line tensor.go:61:100000
+}
+
+//line quern_gen.go:7381:1
+func quernPlainMoments(r *host2.Run) {
+	v0, v1 := host2.Slice[[2][8]kernel.Float16](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_moments(t_, v0, v1) })
 }
 
 func quernHostMoments(r *host2.Run) {
@@ -6007,115 +7418,187 @@ func quernHostMoments(r *host2.Run) {
 	sums7 := host2.Scratch[float32](r, 25, r.BlockDim.Count())
 	sums8 := host2.Scratch[float32](r, 26, r.BlockDim.Count())
 	for r.Next() {
-//line tensor.go:72
+//line tensor.go:72:100000
 		at = 0
+//line tensor.go:73:100000
 		for threadZ := range 1 {
+//line tensor.go:74:100000
 			for threadY := range 1 {
+//line tensor.go:75:100000
 				first := (threadZ*1 + threadY) * 32
+//line tensor.go:76:100000
 				quernRow1Moments(r, lefts, first, rights)
+//line tensor.go:77:100000
 			}
+//line tensor.go:78:100000
 		}
+//line tensor.go:79:100000
 		for ; at < len(samples); at += 16 {
+//line tensor.go:80:100000
 			for threadZ := range 1 {
+//line tensor.go:81:100000
 				for threadY := range 1 {
+//line tensor.go:82:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:83:100000
 					first2 := (threadZ*1 + threadY) * 32
+//line tensor.go:84:100000
 					quernRow2Moments(r, tile, first2, samples, at)
+//line tensor.go:85:100000
 				}
+//line tensor.go:86:100000
 			}
+//line tensor.go:87:100000
 			for threadZ := range 1 {
+//line tensor.go:88:100000
 				for threadY := range 1 {
+//line tensor.go:89:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:90:100000
 					first3 := (threadZ*1 + threadY) * 32
+//line tensor.go:91:100000
 					quernRow3Moments(r, givens, first3, tile)
+//line tensor.go:92:100000
 				}
+//line tensor.go:93:100000
 			}
-//line tensor.go:75
+//line tensor.go:75:100000
 			host2.LoadMatrixTransposed(words, words2, words3, words4, givens)
+//line tensor.go:76:100000
 			for threadZ := range 1 {
+//line tensor.go:77:100000
 				for threadY := range 1 {
+//line tensor.go:78:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:79:100000
 					first4 := (threadZ*1 + threadY) * 32
+//line tensor.go:80:100000
 					quernRow4Moments(r, words, first4, words2, words3, words4, as, givens2, tile)
+//line tensor.go:81:100000
 				}
+//line tensor.go:82:100000
 			}
-//line tensor.go:76
+//line tensor.go:76:100000
 			host2.LoadMatrixTransposed(words5, words6, words7, words8, givens2)
+//line tensor.go:77:100000
 			for threadZ := range 1 {
+//line tensor.go:78:100000
 				for threadY := range 1 {
+//line tensor.go:79:100000
 					first5 := (threadZ*1 + threadY) * 32
+//line tensor.go:80:100000
 					quernRow5Moments(r, lefts, first5, as, words5, words6, words7, words8, bRights, t17s, t18s, t19s)
+//line tensor.go:81:100000
 				}
+//line tensor.go:82:100000
 			}
-//line tensor.go:77
+//line tensor.go:77:100000
 			host2.MMAFloat16(sums, sums2, sums3, sums4, t17s, t18s, t19s)
+//line tensor.go:78:100000
 			for threadZ := range 1 {
+//line tensor.go:79:100000
 				for threadY := range 1 {
+//line tensor.go:80:100000
 					first6 := (threadZ*1 + threadY) * 32
+//line tensor.go:81:100000
 					quernRow6Moments(r, rights, first6, as, bRights, sums, sums2, sums3, sums4, t24s, t25s, t26s, t27s)
+//line tensor.go:82:100000
 				}
+//line tensor.go:83:100000
 			}
+//line tensor.go:84:100000
 			host2.MMAFloat16(sums5, sums6, sums7, sums8, t25s, t26s, t27s)
+//line tensor.go:85:100000
 			for threadZ := range 1 {
+//line tensor.go:86:100000
 				for threadY := range 1 {
+//line tensor.go:87:100000
 					first7 := (threadZ*1 + threadY) * 32
+//line tensor.go:88:100000
 					quernRow7Moments(r, lefts, first7, rights, t24s, sums5, sums6, sums7, sums8)
+//line tensor.go:89:100000
 				}
+//line tensor.go:90:100000
 			}
+//line tensor.go:91:100000
 		}
+//line tensor.go:92:100000
 		for threadZ := range 1 {
+//line tensor.go:93:100000
 			for threadY := range 1 {
+//line tensor.go:94:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:95:100000
 				for i := 0; i < 4; i++ {
+//line tensor.go:96:100000
 					first8 := (threadZ*1 + threadY) * 32
+//line tensor.go:97:100000
 					start := i >> 1 << 3
+//line tensor.go:98:100000
 					quernRow8Moments(r, lefts, first8, rights, start, i, c)
+//line tensor.go:99:100000
 				}
+//line tensor.go:100:100000
 			}
+//line tensor.go:101:100000
 		}
+//line tensor.go:102:100000
 	}
+//line tensor.go:103:100000
 }
 
 //go:noinline
+//line quern_gen.go:7552:1
 func quernRow1Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first int, rights []kernel.Accumulator[float32]) {
 	leftRow := lefts[first:][:32]
 	rightRow := rights[first:][:32]
 	for threadX := range 32 {
 		left := &leftRow[threadX]
 		right := &rightRow[threadX]
-//line tensor.go:71
+//line tensor.go:71:100000
 		*left = kernel.Accumulator[float32]{}
+//line tensor.go:72:100000
 		*right = kernel.Accumulator[float32]{}
+//line tensor.go:73:100000
 	}
+//line tensor.go:74:100000
 }
 
 //go:noinline
+//line quern_gen.go:7569:1
 func quernRow2Moments(r *host2.Run, tile *[16][2][8]kernel.Float16, first2 int, samples [][2][8]kernel.Float16, at int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first2) & 31 % 16
 		t2 := (threadX + first2) & 31 / 16
-//line tensor.go:73
+//line tensor.go:73:100000
 		tile[t1][t2] = samples[at+t1][t2]
+//line tensor.go:74:100000
 	}
+//line tensor.go:75:100000
 }
 
 //go:noinline
+//line quern_gen.go:7583:1
 func quernRow3Moments(r *host2.Run, givens []*[8]kernel.Float16, first3 int, tile *[16][2][8]kernel.Float16) {
 	givenRow := givens[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t1 := (threadX + first3) & 31 % 16
 		t2 := (threadX + first3) & 31 / 16
-//line tensor.go:75
+//line tensor.go:75:100000
 		_ = tile[t1][t2]
-//line tensor.go:75
+//line tensor.go:75:100000
 		given := &tile[t1][t2]
+//line tensor.go:76:100000
 		givenRow[threadX] = given
+//line tensor.go:77:100000
 	}
+//line tensor.go:78:100000
 }
 
 //go:noinline
+//line quern_gen.go:7602:1
 func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, words4 []uint32, as []kernel.MatrixA[kernel.Float16], givens2 []*[8]kernel.Float16, tile *[16][2][8]kernel.Float16) {
 	wordRow := words[first4:][:32]
 	wordRow2 := words2[first4:][:32]
@@ -6132,16 +7615,21 @@ func quernRow4Moments(r *host2.Run, words []uint32, first4 int, words2, words3, 
 		a := &aRow[threadX]
 		t1 := (threadX + first4) & 31 % 16
 		t2 := (threadX + first4) & 31 / 16
-//line tensor.go:75
+//line tensor.go:75:100000
 		*a = kernel.MatrixA[kernel.Float16]{word, word2, word3, word4}
+//line tensor.go:76:100000
 		_ = tile[t1][t2]
-//line tensor.go:76
+//line tensor.go:76:100000
 		given2 := &tile[t1][t2]
+//line tensor.go:77:100000
 		givenRow2[threadX] = given2
+//line tensor.go:78:100000
 	}
+//line tensor.go:79:100000
 }
 
 //go:noinline
+//line quern_gen.go:7633:1
 func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 int, as []kernel.MatrixA[kernel.Float16], words5, words6, words7, words8 []uint32, bRights []kernel.MatrixB[kernel.Float16], t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32]) {
 	leftRow := lefts[first5:][:32]
 	aRow := as[first5:][:32]
@@ -6164,17 +7652,23 @@ func quernRow5Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first5 
 		t17 := &t17Row[threadX]
 		t18 := &t18Row[threadX]
 		t19 := &t19Row[threadX]
-//line tensor.go:76
+//line tensor.go:76:100000
 		bLeft := kernel.MatrixB[kernel.Float16]{word5, word6}
+//line tensor.go:77:100000
 		*bRight = kernel.MatrixB[kernel.Float16]{word7, word8}
-//line tensor.go:77
+//line tensor.go:77:100000
 		*t17 = *a
+//line tensor.go:78:100000
 		*t18 = bLeft
+//line tensor.go:79:100000
 		*t19 = *left
+//line tensor.go:80:100000
 	}
+//line tensor.go:81:100000
 }
 
 //go:noinline
+//line quern_gen.go:7672:1
 func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6 int, as []kernel.MatrixA[kernel.Float16], bRights []kernel.MatrixB[kernel.Float16], sums, sums2, sums3, sums4 []float32, t24s []kernel.Accumulator[float32], t25s []kernel.MatrixA[kernel.Float16], t26s []kernel.MatrixB[kernel.Float16], t27s []kernel.Accumulator[float32]) {
 	rightRow := rights[first6:][:32]
 	aRow := as[first6:][:32]
@@ -6199,15 +7693,21 @@ func quernRow6Moments(r *host2.Run, rights []kernel.Accumulator[float32], first6
 		t25 := &t25Row[threadX]
 		t26 := &t26Row[threadX]
 		t27 := &t27Row[threadX]
-//line tensor.go:77
+//line tensor.go:77:100000
 		*t24 = kernel.Accumulator[float32]{sum, sum2, sum3, sum4}
+//line tensor.go:78:100000
 		*t25 = *a
+//line tensor.go:79:100000
 		*t26 = *bRight
+//line tensor.go:80:100000
 		*t27 = *right
+//line tensor.go:81:100000
 	}
+//line tensor.go:82:100000
 }
 
 //go:noinline
+//line quern_gen.go:7711:1
 func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 int, rights, t24s []kernel.Accumulator[float32], sums5, sums6, sums7, sums8 []float32) {
 	leftRow := lefts[first7:][:32]
 	rightRow := rights[first7:][:32]
@@ -6224,14 +7724,19 @@ func quernRow7Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first7 
 		sum6 := sumRow6[threadX]
 		sum7 := sumRow7[threadX]
 		sum8 := sumRow8[threadX]
-//line tensor.go:77
+//line tensor.go:77:100000
 		t32 := kernel.Accumulator[float32]{sum5, sum6, sum7, sum8}
+//line tensor.go:78:100000
 		*left = *t24
+//line tensor.go:79:100000
 		*right = t32
+//line tensor.go:80:100000
 	}
+//line tensor.go:81:100000
 }
 
 //go:noinline
+//line quern_gen.go:7740:1
 func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 int, rights []kernel.Accumulator[float32], start, i int, c []float32) {
 	leftRow := lefts[first8:][:32]
 	rightRow := rights[first8:][:32]
@@ -6241,23 +7746,33 @@ func quernRow8Moments(r *host2.Run, lefts []kernel.Accumulator[float32], first8 
 		right := &rightRow[threadX]
 		result0 := (threadX+first8)&31>>2 + start
 		result02 := (threadX+first8)&31&3<<1 + i&1
-//line tensor.go:81
+//line tensor.go:81:100000
 		at2 := result0*16 + result02
+//line tensor.go:82:100000
 		t38 := at2
-//line tensor.go:82
+//line tensor.go:82:100000
 		_ = c[t38]
+//line tensor.go:83:100000
 		t40 := at2 + 8
-//line tensor.go:82
+//line tensor.go:82:100000
 		_ = c[t40]
-//line tensor.go:82
+//line tensor.go:82:100000
 		t41 := left[i]
-//line tensor.go:82
+//line tensor.go:82:100000
 		t42 := right[i]
-//line tensor.go:82
+//line tensor.go:82:100000
 		c[t38] = t41
-//line tensor.go:82
+//line tensor.go:82:100000
 		c[t40] = t42
+//line tensor.go:83:100000
 	}
+//line tensor.go:84:100000
+}
+
+//line quern_gen.go:7773:1
+func quernPlainSmallProduct(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_smallProduct(t_, v0, v1, v2) })
 }
 
 func quernHostSmallProduct(r *host2.Run) {
@@ -6299,70 +7814,120 @@ func quernHostSmallProduct(r *host2.Run) {
 	size4 := t164 >> 1 << 3
 	t184 := 3
 	for r.Next() {
-//line tensor.go:93
+//line tensor.go:93:100000
 		at = 0
+//line tensor.go:94:100000
 		for threadZ := range 1 {
+//line tensor.go:95:100000
 			for threadY := range 1 {
+//line tensor.go:96:100000
 				first := (threadZ*1 + threadY) * 32
+//line tensor.go:97:100000
 				quernRow1SmallProduct(r, sums, first)
+//line tensor.go:98:100000
 			}
+//line tensor.go:99:100000
 		}
+//line tensor.go:100:100000
 		for at < k {
-//line tensor.go:94
+//line tensor.go:101:100000
+			if r.Halted() {
+//line tensor.go:93:100000
+				r.Halt()
+//line tensor.go:94:100000
+			}
+//line tensor.go:94:100000
 			t1 = at
+//line tensor.go:95:100000
 			r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:94
+//line tensor.go:94:100000
 			t2 = a[t1:]
+//line tensor.go:95:100000
 			t5 = at * 8
+//line tensor.go:96:100000
 			for threadZ := range 1 {
+//line tensor.go:97:100000
 				for threadY := range 1 {
+//line tensor.go:98:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:99:100000
 					first2 := (threadZ*1 + threadY) * 32
+//line tensor.go:100:100000
 					quernRow2SmallProduct(r, fas, first2, t2, k, n, n2, t52)
+//line tensor.go:101:100000
 				}
+//line tensor.go:102:100000
 			}
+//line tensor.go:103:100000
 			r.ThreadIdx = kernel.Dim3{}
-//line tensor.go:95
+//line tensor.go:95:100000
 			t6 = b[t5:]
+//line tensor.go:96:100000
 			for threadZ := range 1 {
+//line tensor.go:97:100000
 				for threadY := range 1 {
+//line tensor.go:98:100000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:99:100000
 					first3 := (threadZ*1 + threadY) * 32
+//line tensor.go:100:100000
 					quernRow3SmallProduct(r, sums, first3, fas, t8s, t9s, t10s, t6, n3, n4, t53)
+//line tensor.go:101:100000
 				}
+//line tensor.go:102:100000
 			}
-//line tensor.go:96
+//line tensor.go:96:100000
 			host2.MMATF32(sums2, sums3, sums4, sums5, t8s, t9s, t10s)
+//line tensor.go:97:100000
 			for threadZ := range 1 {
+//line tensor.go:98:100000
 				for threadY := range 1 {
+//line tensor.go:99:100000
 					first4 := (threadZ*1 + threadY) * 32
+//line tensor.go:100:100000
 					quernRow4SmallProduct(r, sums, first4, sums2, sums3, sums4, sums5)
+//line tensor.go:101:100000
 				}
+//line tensor.go:102:100000
 			}
-//line tensor.go:93
+//line tensor.go:93:100000
 			at += result05
+//line tensor.go:94:100000
 		}
+//line tensor.go:95:100000
 		for threadZ := range 1 {
+//line tensor.go:96:100000
 			for threadY := range 1 {
+//line tensor.go:97:100000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line tensor.go:98:100000
 				first5 := (threadZ*1 + threadY) * 32
+//line tensor.go:99:100000
 				quernRow5SmallProduct(r, sums, first5, c, size, t18, size2, t182, size3, t183, size4, t184)
+//line tensor.go:100:100000
 			}
+//line tensor.go:101:100000
 		}
+//line tensor.go:102:100000
 	}
+//line tensor.go:103:100000
 }
 
 //go:noinline
+//line quern_gen.go:7918:1
 func quernRow1SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first int) {
 	sumRow := sums[first:][:32]
 	for threadX := range 32 {
 		sum := &sumRow[threadX]
-//line tensor.go:91
+//line tensor.go:91:100000
 		*sum = kernel.Accumulator[float32]{}
+//line tensor.go:92:100000
 	}
+//line tensor.go:93:100000
 }
 
 //go:noinline
+//line quern_gen.go:7931:1
 func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 int, t2 []float32, k, n, n2, t52 int) {
 	faRow := fas[first2:][:32]
 	for threadX := range 32 {
@@ -6370,26 +7935,39 @@ func quernRow2SmallProduct(r *host2.Run, fas []kernel.MatrixA[float32], first2 i
 		fa := &faRow[threadX]
 		t12 := (threadX + first2) & 31 >> 2
 		t22 := (threadX + first2) & 31 & 3 * n
-//line tensor.go:94
+//line tensor.go:94:100000
 		m := kernel.MatrixA[float32]{}
+//line tensor.go:95:100000
 		for w := 0; w < 4; w++ {
+//line tensor.go:96:100000
 			t3 := t2
+//line tensor.go:97:100000
 			t4 := (t12+w&1*8)*k + (t22+w>>1*4*n)*1
+//line tensor.go:98:100000
 			var word uint32
+//line tensor.go:99:100000
 			for i := 0; i < n2; i++ {
-//line tensor.go:94
+//line tensor.go:94:100000
 				word |= math.Float32bits(t3[t4+i*t52]) << (i * 32 / n2)
+//line tensor.go:95:100000
 			}
+//line tensor.go:96:100000
 			result0 := word
-//line tensor.go:94
+//line tensor.go:94:100000
 			m[w] = result0
+//line tensor.go:95:100000
 		}
+//line tensor.go:96:100000
 		result02 := m
+//line tensor.go:97:100000
 		*fa = result02
+//line tensor.go:98:100000
 	}
+//line tensor.go:99:100000
 }
 
 //go:noinline
+//line quern_gen.go:7971:1
 func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first3 int, fas, t8s []kernel.MatrixA[float32], t9s []kernel.MatrixB[float32], t10s []kernel.Accumulator[float32], t6 []float32, n3, n4, t53 int) {
 	sumRow := sums[first3:][:32]
 	faRow := fas[first3:][:32]
@@ -6406,30 +7984,45 @@ func quernRow3SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		t13 := (threadX + first3) & 31 >> 2
 		at2 := t13 * 1
 		t23 := (threadX + first3) & 31 & 3 * n3
-//line tensor.go:95
+//line tensor.go:95:100000
 		m2 := kernel.MatrixB[float32]{}
+//line tensor.go:96:100000
 		for w2 := 0; w2 < 2; w2++ {
+//line tensor.go:97:100000
 			t32 := t6
+//line tensor.go:98:100000
 			t42 := at2 + (t23+w2*4*n3)*8
+//line tensor.go:99:100000
 			var word2 uint32
+//line tensor.go:100:100000
 			for i2 := 0; i2 < n4; i2++ {
-//line tensor.go:95
+//line tensor.go:95:100000
 				word2 |= math.Float32bits(t32[t42+i2*t53]) << (i2 * 32 / n4)
+//line tensor.go:96:100000
 			}
+//line tensor.go:97:100000
 			result03 := word2
-//line tensor.go:95
+//line tensor.go:95:100000
 			m2[w2] = result03
+//line tensor.go:96:100000
 		}
+//line tensor.go:97:100000
 		result04 := m2
+//line tensor.go:98:100000
 		fb := result04
-//line tensor.go:96
+//line tensor.go:96:100000
 		*t8 = *fa
+//line tensor.go:97:100000
 		*t9 = fb
+//line tensor.go:98:100000
 		*t10 = *sum
+//line tensor.go:99:100000
 	}
+//line tensor.go:100:100000
 }
 
 //go:noinline
+//line quern_gen.go:8026:1
 func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first4 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[first4:][:32]
 	sumRow2 := sums2[first4:][:32]
@@ -6442,12 +8035,15 @@ func quernRow4SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		sum3 := sumRow3[threadX]
 		sum4 := sumRow4[threadX]
 		sum5 := sumRow5[threadX]
-//line tensor.go:96
+//line tensor.go:96:100000
 		*sum = kernel.Accumulator[float32]{sum2, sum3, sum4, sum5}
+//line tensor.go:97:100000
 	}
+//line tensor.go:98:100000
 }
 
 //go:noinline
+//line quern_gen.go:8047:1
 func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], first5 int, c []float32, size, t18, size2, t182, size3, t183, size4, t184 int) {
 	sumRow := sums[first5:][:32]
 	for threadX := range 32 {
@@ -6461,19 +8057,31 @@ func quernRow5SmallProduct(r *host2.Run, sums []kernel.Accumulator[float32], fir
 		result011 := (threadX+first5)&31&3<<1 + t183&1
 		result012 := (threadX+first5)&31>>2 + size4
 		result013 := (threadX+first5)&31&3<<1 + t184&1
-//line tensor.go:98
+//line tensor.go:98:100000
 		v := sum[0]
+//line tensor.go:99:100000
 		c[result06*8+result07] = v
-//line tensor.go:98
+//line tensor.go:98:100000
 		v2 := sum[1]
+//line tensor.go:99:100000
 		c[result08*8+result09] = v2
-//line tensor.go:98
+//line tensor.go:98:100000
 		v3 := sum[2]
+//line tensor.go:99:100000
 		c[result010*8+result011] = v3
-//line tensor.go:98
+//line tensor.go:98:100000
 		v4 := sum[3]
+//line tensor.go:99:100000
 		c[result012*8+result013] = v4
+//line tensor.go:100:100000
 	}
+//line tensor.go:101:100000
+}
+
+//line quern_gen.go:8082:1
+func quernPlainZoom(r *host2.Run) {
+	v0, v1, v2, v3, v4 := host2.Value[float32](r, 0), host2.Value[kernel.Texture2D[float32]](r, 1), host2.Value[int](r, 2), host2.Value[int](r, 3), host2.Slice[float32](r, 4)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_zoom(t_, v0, v1, v2, v3, v4) })
 }
 
 func quernHostZoom(r *host2.Run) {
@@ -6513,41 +8121,65 @@ func quernRow1Zoom(r *host2.Run, base, w, y, h int, image kernel.Texture2D[float
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-//line texture.go:13
+//line texture.go:13:110000
 			result0 := image.Width()
+//line texture.go:14:110000
 			u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-//line texture.go:14
+//line texture.go:14:110000
 			result02 := image.Height()
+//line texture.go:15:110000
 			v := float32(result02)/2 + value3
-//line texture.go:15
+//line texture.go:15:110000
 			t3 := u
+//line texture.go:16:110000
 			t4 := v
-//line texture.go:15
+//line texture.go:15:110000
 			result := image.Sample(t3, t4)
+//line texture.go:16:110000
 			row[threadX] = result
+//line texture.go:17:110000
 		}
+//line texture.go:18:110000
 		return
+//line texture.go:19:110000
 	}
+//line texture.go:20:110000
 	for threadX := range dimX {
+//line texture.go:21:110000
 		r.ThreadIdx.X = threadX
+//line texture.go:22:110000
 		x := base + threadX
-//line texture.go:10
+//line texture.go:10:110000
 		if x >= w || y >= h {
+//line texture.go:11:110000
 			continue
+//line texture.go:12:110000
 		}
+//line texture.go:13:110000
 		result0 := image.Width()
+//line texture.go:14:110000
 		u := float32(result0)/2 + (float32(x)+0.5-value)/factor
-//line texture.go:14
+//line texture.go:14:110000
 		result02 := image.Height()
+//line texture.go:15:110000
 		v := float32(result02)/2 + value3
-//line texture.go:15
+//line texture.go:15:110000
 		t3 := u
+//line texture.go:16:110000
 		t4 := v
-//line texture.go:15
+//line texture.go:15:110000
 		result := image.Sample(t3, t4)
-//line texture.go:15
+//line texture.go:15:110000
 		out[start+x] = result
+//line texture.go:16:110000
 	}
+//line texture.go:17:110000
+}
+
+//line quern_gen.go:8180:1
+func quernPlainEdges(r *host2.Run) {
+	v0, v1 := host2.Value[kernel.Texture2D[float32]](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_edges(t_, v0, v1) })
 }
 
 func quernHostEdges(r *host2.Run) {
@@ -6578,25 +8210,39 @@ func quernRow1Edges(r *host2.Run, image kernel.Texture2D[float32], base, y int, 
 		x := base + threadX
 		t5 := x + 1
 		t8 := x - 1
-//line texture.go:23
+//line texture.go:23:110000
 		result0 := image.Width()
+//line texture.go:24:110000
 		t3 := x < result0
+//line texture.go:25:110000
 		if t3 {
-//line texture.go:23
+//line texture.go:23:110000
 			result02 := image.Height()
+//line texture.go:24:110000
 			t3 = y < result02
+//line texture.go:25:110000
 		}
+//line texture.go:26:110000
 		if t3 {
-//line texture.go:24
+//line texture.go:24:110000
 			result03 := image.Width()
-//line texture.go:24
+//line texture.go:24:110000
 			result04 := image.Fetch(t5, y)
-//line texture.go:24
+//line texture.go:24:110000
 			result05 := image.Fetch(t8, y)
-//line texture.go:24
+//line texture.go:24:110000
 			out[y*result03+x] = result04 - result05
+//line texture.go:25:110000
 		}
+//line texture.go:26:110000
 	}
+//line texture.go:27:110000
+}
+
+//line quern_gen.go:8243:1
+func quernPlainAddHalves(r *host2.Run) {
+	v0, v1 := host2.Slice[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_addHalves(t_, v0, v1) })
 }
 
 func quernHostAddHalves(r *host2.Run) {
@@ -6624,27 +8270,47 @@ func quernRow1AddHalves(r *host2.Run, base int, x, y []kernel.Float16, dimX int)
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line types.go:14
+//line types.go:14:120000
 			t1 := row[threadX]
+//line types.go:15:120000
 			x2 := row2[threadX]
+//line types.go:16:120000
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
+//line types.go:17:120000
 			row[threadX] = result0
+//line types.go:18:120000
 		}
+//line types.go:19:120000
 		return
+//line types.go:20:120000
 	}
+//line types.go:21:120000
 	for threadX := range dimX {
+//line types.go:22:120000
 		r.ThreadIdx.X = threadX
+//line types.go:23:120000
 		i := base + threadX
-//line types.go:13
+//line types.go:13:120000
 		if i < len(x) && i < len(y) {
+//line types.go:14:120000
 			t1 := y[i]
-//line types.go:14
+//line types.go:14:120000
 			x2 := x[i]
+//line types.go:15:120000
 			result0 := kernel.ToFloat16[float32](x2.Float32() + t1.Float32())
-//line types.go:14
+//line types.go:14:120000
 			y[i] = result0
+//line types.go:15:120000
 		}
+//line types.go:16:120000
 	}
+//line types.go:17:120000
+}
+
+//line quern_gen.go:8311:1
+func quernPlainNorm(r *host2.Run) {
+	v0, v1 := host2.Slice[[64]kernel.BFloat16](r, 0), host2.Slice[kernel.BFloat16](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_norm(t_, v0, v1) })
 }
 
 func quernHostNorm(r *host2.Run) {
@@ -6673,36 +8339,63 @@ func quernRow1Norm(r *host2.Run, base int, rows [][64]kernel.BFloat16, out []ker
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:23
+//line types.go:23:120000
 			var sum float32
+//line types.go:24:120000
 			_ = row[threadX]
+//line types.go:25:120000
 			t3 := row[threadX]
+//line types.go:26:120000
 			for i2 := 0; i2 < 64; i2++ {
-//line types.go:24
+//line types.go:24:120000
 				x := t3[i2]
+//line types.go:25:120000
 				sum += x.Float32() * x.Float32()
+//line types.go:26:120000
 			}
+//line types.go:27:120000
 			row2[threadX] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
+//line types.go:28:120000
 		}
+//line types.go:29:120000
 		return
+//line types.go:30:120000
 	}
+//line types.go:31:120000
 	for threadX := range dimX {
+//line types.go:32:120000
 		r.ThreadIdx.X = threadX
+//line types.go:33:120000
 		i := base + threadX
-//line types.go:22
+//line types.go:22:120000
 		if i < len(rows) && i < len(out) {
+//line types.go:23:120000
 			var sum float32
+//line types.go:24:120000
 			_ = rows[i]
-//line types.go:24
+//line types.go:24:120000
 			t3 := rows[i]
+//line types.go:25:120000
 			for i2 := 0; i2 < 64; i2++ {
-//line types.go:24
+//line types.go:24:120000
 				x := t3[i2]
+//line types.go:25:120000
 				sum += x.Float32() * x.Float32()
+//line types.go:26:120000
 			}
+//line types.go:27:120000
 			out[i] = kernel.ToBFloat16[float32](float32(math.Sqrt(float64(sum))))
+//line types.go:28:120000
 		}
+//line types.go:29:120000
 	}
+//line types.go:30:120000
+}
+
+//line quern_gen.go:8396:1
+func quernPlainLimitHalves(r *host2.Run) {
+	v0, v1 := host2.Value[kernel.Float16](r, 0), host2.Slice[kernel.Float16](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_limitHalves(t_, v0, v1) })
 }
 
 func quernHostLimitHalves(r *host2.Run) {
@@ -6729,51 +8422,85 @@ func quernRow1LimitHalves(r *host2.Run, base int, x []kernel.Float16, limit kern
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line types.go:40
+//line types.go:40:120000
 			x2 := row[threadX]
+//line types.go:41:120000
 			result0 := x2.Bits()&32767 > 31744
+//line types.go:42:120000
 			if result0 {
-//line types.go:41
+//line types.go:41:120000
 				row[threadX] = kernel.Float16FromBits(0x0000)
+//line types.go:42:120000
 			} else {
-//line types.go:42
+//line types.go:42:120000
 				x3 := row[threadX]
+//line types.go:43:120000
 				result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+//line types.go:44:120000
 				t3 := result02
+//line types.go:45:120000
 				result03 := limit.Float32() < t3.Float32()
+//line types.go:46:120000
 				if result03 {
-//line types.go:43
+//line types.go:43:120000
 					row[threadX] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(row[threadX].Float32()))))
+//line types.go:44:120000
 				}
+//line types.go:45:120000
 			}
+//line types.go:46:120000
 		}
+//line types.go:47:120000
 		return
+//line types.go:48:120000
 	}
+//line types.go:49:120000
 	for threadX := range dimX {
+//line types.go:50:120000
 		r.ThreadIdx.X = threadX
+//line types.go:51:120000
 		i := base + threadX
-//line types.go:36
+//line types.go:36:120000
 		if i >= len(x) {
+//line types.go:37:120000
 			continue
+//line types.go:38:120000
 		}
-//line types.go:40
+//line types.go:40:120000
 		x2 := x[i]
+//line types.go:41:120000
 		result0 := x2.Bits()&32767 > 31744
+//line types.go:42:120000
 		if result0 {
-//line types.go:41
+//line types.go:41:120000
 			x[i] = kernel.Float16FromBits(0x0000)
+//line types.go:42:120000
 		} else {
-//line types.go:42
+//line types.go:42:120000
 			x3 := x[i]
+//line types.go:43:120000
 			result02 := kernel.Float16FromBits(x3.Bits() &^ 32768)
+//line types.go:44:120000
 			t3 := result02
+//line types.go:45:120000
 			result03 := limit.Float32() < t3.Float32()
+//line types.go:46:120000
 			if result03 {
-//line types.go:43
+//line types.go:43:120000
 				x[i] = kernel.ToFloat16[float32](float32(math.Copysign(float64(limit.Float32()), float64(x[i].Float32()))))
+//line types.go:44:120000
 			}
+//line types.go:45:120000
 		}
+//line types.go:46:120000
 	}
+//line types.go:47:120000
+}
+
+//line quern_gen.go:8501:1
+func quernPlainScaleAny_float32(r *host2.Run) {
+	v0, v1 := host2.Value[float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_float32(t_, v0, v1) })
 }
 
 func quernHostScaleAny_float32(r *host2.Run) {
@@ -6801,26 +8528,43 @@ func quernRow1ScaleAny_float32(r *host2.Run, base int, x []float32, a float32, d
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:57
+//line types.go:57:120000
 			t2 := row[threadX]
-//line types.go:57
+//line types.go:57:120000
 			result0 := scaled[float32](a, t2)
+//line types.go:58:120000
 			row[threadX] = result0
+//line types.go:59:120000
 		}
+//line types.go:60:120000
 		return
+//line types.go:61:120000
 	}
+//line types.go:62:120000
 	for threadX := range dimX {
+//line types.go:63:120000
 		r.ThreadIdx.X = threadX
+//line types.go:64:120000
 		i := base + threadX
-//line types.go:56
+//line types.go:56:120000
 		if i < len(x) {
+//line types.go:57:120000
 			t2 := x[i]
-//line types.go:57
+//line types.go:57:120000
 			result0 := scaled[float32](a, t2)
-//line types.go:57
+//line types.go:57:120000
 			x[i] = result0
+//line types.go:58:120000
 		}
+//line types.go:59:120000
 	}
+//line types.go:60:120000
+}
+
+//line quern_gen.go:8565:1
+func quernPlainScaleAny_kernel_Float16(r *host2.Run) {
+	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.Float16](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_Float16(t_, v0, v1) })
 }
 
 func quernHostScaleAny_kernel_Float16(r *host2.Run) {
@@ -6848,26 +8592,43 @@ func quernRow1ScaleAny_kernel_Float16(r *host2.Run, base int, x []kernel.Float16
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:57
+//line types.go:57:120000
 			t2 := row[threadX]
-//line types.go:57
+//line types.go:57:120000
 			result0 := scaled[kernel.Float16](a, t2)
+//line types.go:58:120000
 			row[threadX] = result0
+//line types.go:59:120000
 		}
+//line types.go:60:120000
 		return
+//line types.go:61:120000
 	}
+//line types.go:62:120000
 	for threadX := range dimX {
+//line types.go:63:120000
 		r.ThreadIdx.X = threadX
+//line types.go:64:120000
 		i := base + threadX
-//line types.go:56
+//line types.go:56:120000
 		if i < len(x) {
+//line types.go:57:120000
 			t2 := x[i]
-//line types.go:57
+//line types.go:57:120000
 			result0 := scaled[kernel.Float16](a, t2)
-//line types.go:57
+//line types.go:57:120000
 			x[i] = result0
+//line types.go:58:120000
 		}
+//line types.go:59:120000
 	}
+//line types.go:60:120000
+}
+
+//line quern_gen.go:8629:1
+func quernPlainScaleAny_kernel_BFloat16(r *host2.Run) {
+	v0, v1 := host2.Value[float32](r, 0), host2.Slice[kernel.BFloat16](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_scaleAny_kernel_BFloat16(t_, v0, v1) })
 }
 
 func quernHostScaleAny_kernel_BFloat16(r *host2.Run) {
@@ -6895,26 +8656,43 @@ func quernRow1ScaleAny_kernel_BFloat16(r *host2.Run, base int, x []kernel.BFloat
 		row := x[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:57
+//line types.go:57:120000
 			t2 := row[threadX]
-//line types.go:57
+//line types.go:57:120000
 			result0 := scaled[kernel.BFloat16](a, t2)
+//line types.go:58:120000
 			row[threadX] = result0
+//line types.go:59:120000
 		}
+//line types.go:60:120000
 		return
+//line types.go:61:120000
 	}
+//line types.go:62:120000
 	for threadX := range dimX {
+//line types.go:63:120000
 		r.ThreadIdx.X = threadX
+//line types.go:64:120000
 		i := base + threadX
-//line types.go:56
+//line types.go:56:120000
 		if i < len(x) {
+//line types.go:57:120000
 			t2 := x[i]
-//line types.go:57
+//line types.go:57:120000
 			result0 := scaled[kernel.BFloat16](a, t2)
-//line types.go:57
+//line types.go:57:120000
 			x[i] = result0
+//line types.go:58:120000
 		}
+//line types.go:59:120000
 	}
+//line types.go:60:120000
+}
+
+//line quern_gen.go:8693:1
+func quernPlainJulia(r *host2.Run) {
+	v0, v1, v2 := host2.Value[complex128](r, 0), host2.Slice[complex128](r, 1), host2.Slice[int32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_julia(t_, v0, v1, v2) })
 }
 
 func quernHostJulia(r *host2.Run) {
@@ -6943,32 +8721,73 @@ func quernRow1Julia(r *host2.Run, base int, z []complex128, steps []int32, c com
 		row := z[base:][:count]
 		row2 := steps[base:][:count]
 		for threadX := range count {
-//line types.go:69
+//line types.go:69:120000
 			for v := row[threadX]; row2[threadX] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; row2[threadX]++ {
+//line types.go:70:120000
+				if r.Halted() {
+//line types.go:69:120000
+					r.Halt()
+//line types.go:70:120000
+				}
+//line types.go:70:120000
 				t1 := v
+//line types.go:71:120000
 				t2 := v
+//line types.go:72:120000
 				t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+//line types.go:73:120000
 				t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+//line types.go:74:120000
 				v = complex(t3+real(c), t4+imag(c))
+//line types.go:75:120000
 			}
+//line types.go:76:120000
 		}
+//line types.go:77:120000
 		return
+//line types.go:78:120000
 	}
+//line types.go:79:120000
 	for threadX := range dimX {
+//line types.go:80:120000
 		r.ThreadIdx.X = threadX
+//line types.go:81:120000
 		i := base + threadX
-//line types.go:66
+//line types.go:66:120000
 		if i >= len(z) || i >= len(steps) {
+//line types.go:67:120000
 			continue
+//line types.go:68:120000
 		}
+//line types.go:69:120000
 		for v := z[i]; steps[i] < 100 && real(v)*real(v)+imag(v)*imag(v) <= 4; steps[i]++ {
+//line types.go:70:120000
+			if r.Halted() {
+//line types.go:69:120000
+				r.Halt()
+//line types.go:70:120000
+			}
+//line types.go:70:120000
 			t1 := v
+//line types.go:71:120000
 			t2 := v
+//line types.go:72:120000
 			t3 := float64(real(t1)*real(t2)) - float64(imag(t1)*imag(t2))
+//line types.go:73:120000
 			t4 := float64(real(t1)*imag(t2)) + float64(imag(t1)*real(t2))
+//line types.go:74:120000
 			v = complex(t3+real(c), t4+imag(c))
+//line types.go:75:120000
 		}
+//line types.go:76:120000
 	}
+//line types.go:77:120000
+}
+
+//line quern_gen.go:8788:1
+func quernPlainImpedance(r *host2.Run) {
+	v0, v1 := host2.Value[float32](r, 0), host2.Slice[complex64](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_impedance(t_, v0, v1) })
 }
 
 func quernHostImpedance(r *host2.Run) {
@@ -7000,46 +8819,79 @@ func quernRow1Impedance(r *host2.Run, base int, z []complex64, t1 complex128, om
 		row := z[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:79
+//line types.go:79:120000
 			t2 := row[threadX]
+//line types.go:80:120000
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:79
+//line types.go:79:120000
 			quotient := host2.DivideComplex(t1, t3)
+//line types.go:80:120000
 			t5 := quotient
+//line types.go:81:120000
 			t6 := float32(real(t5))
+//line types.go:82:120000
 			t7 := float32(imag(t5))
+//line types.go:83:120000
 			t10 := t6 + 0
+//line types.go:84:120000
 			t11 := t7 + omega
+//line types.go:85:120000
 			t12 := complex(float64(t10), float64(t11))
-//line types.go:79
+//line types.go:79:120000
 			quotient2 := host2.DivideComplex(t9, t12)
+//line types.go:80:120000
 			t14 := quotient2
+//line types.go:81:120000
 			row[threadX] = complex(float32(real(t14)), float32(imag(t14)))
+//line types.go:82:120000
 		}
+//line types.go:83:120000
 		return
+//line types.go:84:120000
 	}
+//line types.go:85:120000
 	for threadX := range dimX {
+//line types.go:86:120000
 		r.ThreadIdx.X = threadX
+//line types.go:87:120000
 		i := base + threadX
-//line types.go:78
+//line types.go:78:120000
 		if i < len(z) {
+//line types.go:79:120000
 			t2 := z[i]
+//line types.go:80:120000
 			t3 := complex(float64(real(t2)), float64(imag(t2)))
-//line types.go:79
+//line types.go:79:120000
 			quotient := host2.DivideComplex(t1, t3)
+//line types.go:80:120000
 			t5 := quotient
+//line types.go:81:120000
 			t6 := float32(real(t5))
+//line types.go:82:120000
 			t7 := float32(imag(t5))
+//line types.go:83:120000
 			t10 := t6 + 0
+//line types.go:84:120000
 			t11 := t7 + omega
+//line types.go:85:120000
 			t12 := complex(float64(t10), float64(t11))
-//line types.go:79
+//line types.go:79:120000
 			quotient2 := host2.DivideComplex(t9, t12)
+//line types.go:80:120000
 			t14 := quotient2
-//line types.go:79
+//line types.go:79:120000
 			z[i] = complex(float32(real(t14)), float32(imag(t14)))
+//line types.go:80:120000
 		}
+//line types.go:81:120000
 	}
+//line types.go:82:120000
+}
+
+//line quern_gen.go:8892:1
+func quernPlainPush(r *host2.Run) {
+	v0, v1, v2 := host2.Value[float32](r, 0), host2.Slice[kernel.Vec4[float32]](r, 1), host2.Slice[kernel.Vec4[float32]](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_push(t_, v0, v1, v2) })
 }
 
 func quernHostPush(r *host2.Run) {
@@ -7069,26 +8921,43 @@ func quernRow1Push(r *host2.Run, base int, position, velocity []kernel.Vec4[floa
 		row2 := position[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:88
+//line types.go:88:120000
 			t2 := row[threadX]
-//line types.go:88
+//line types.go:88:120000
 			result0 := row2[threadX].AddScaled(dt, t2)
+//line types.go:89:120000
 			row2[threadX] = result0
+//line types.go:90:120000
 		}
+//line types.go:91:120000
 		return
+//line types.go:92:120000
 	}
+//line types.go:93:120000
 	for threadX := range dimX {
+//line types.go:94:120000
 		r.ThreadIdx.X = threadX
+//line types.go:95:120000
 		i := base + threadX
-//line types.go:87
+//line types.go:87:120000
 		if i < len(position) && i < len(velocity) {
+//line types.go:88:120000
 			t2 := velocity[i]
-//line types.go:88
+//line types.go:88:120000
 			result0 := position[i].AddScaled(dt, t2)
-//line types.go:88
+//line types.go:88:120000
 			position[i] = result0
+//line types.go:89:120000
 		}
+//line types.go:90:120000
 	}
+//line types.go:91:120000
+}
+
+//line quern_gen.go:8958:1
+func quernPlainShade(r *host2.Run) {
+	v0, v1, v2 := host2.Value[kernel.Vec3[float32]](r, 0), host2.Slice[kernel.Vec3[float32]](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_shade(t_, v0, v1, v2) })
 }
 
 func quernHostShade(r *host2.Run) {
@@ -7118,42 +8987,63 @@ func quernRow1Shade(r *host2.Run, base int, normals []kernel.Vec3[float32], out 
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:97
+//line types.go:97:120000
 			n := row[threadX]
+//line types.go:98:120000
 			t1 := n
-//line types.go:98
+//line types.go:98:120000
 			result0 := n.Dot(t1)
+//line types.go:99:120000
 			length := float32(math.Sqrt(float64(result0)))
-//line types.go:99
+//line types.go:99:120000
 			t3 := 1 / length
-//line types.go:99
+//line types.go:99:120000
 			result02 := n.Scale(t3)
-//line types.go:99
+//line types.go:99:120000
 			result03 := result02.Dot(light)
+//line types.go:100:120000
 			row2[threadX] = max(0, result03)
+//line types.go:101:120000
 		}
+//line types.go:102:120000
 		return
+//line types.go:103:120000
 	}
+//line types.go:104:120000
 	for threadX := range dimX {
+//line types.go:105:120000
 		r.ThreadIdx.X = threadX
+//line types.go:106:120000
 		i := base + threadX
-//line types.go:96
+//line types.go:96:120000
 		if i < len(normals) && i < len(out) {
+//line types.go:97:120000
 			n := normals[i]
+//line types.go:98:120000
 			t1 := n
-//line types.go:98
+//line types.go:98:120000
 			result0 := n.Dot(t1)
+//line types.go:99:120000
 			length := float32(math.Sqrt(float64(result0)))
-//line types.go:99
+//line types.go:99:120000
 			t3 := 1 / length
-//line types.go:99
+//line types.go:99:120000
 			result02 := n.Scale(t3)
-//line types.go:99
+//line types.go:99:120000
 			result03 := result02.Dot(light)
-//line types.go:99
+//line types.go:99:120000
 			out[i] = max(0, result03)
+//line types.go:100:120000
 		}
+//line types.go:101:120000
 	}
+//line types.go:102:120000
+}
+
+//line quern_gen.go:9044:1
+func quernPlainWidest(r *host2.Run) {
+	v0, v1 := host2.Slice[[4]sample](r, 0), host2.Slice[sample](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_widest(t_, v0, v1) })
 }
 
 func quernHostWidest(r *host2.Run) {
@@ -7182,66 +9072,105 @@ func quernRow1Widest(r *host2.Run, base int, rows [][4]sample, out []sample, dim
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line types.go:121
+//line types.go:121:120000
 			_ = row[threadX][0]
+//line types.go:122:120000
 			best := &row[threadX][0]
-//line types.go:122
+//line types.go:122:120000
 			for k := 1; k < 4; k++ {
+//line types.go:123:120000
 				t5 := k
-//line types.go:123
+//line types.go:123:120000
 				_ = row[threadX][t5]
-//line types.go:123
+//line types.go:123:120000
 				s := &row[threadX][t5]
+//line types.go:124:120000
 				t8 := s.Valid
+//line types.go:125:120000
 				if t8 {
-//line types.go:123
+//line types.go:123:120000
 					result0 := s.width()
-//line types.go:123
+//line types.go:123:120000
 					result02 := best.width()
+//line types.go:124:120000
 					t8 = result0 > result02
+//line types.go:125:120000
 				}
+//line types.go:126:120000
 				if t8 {
-//line types.go:124
+//line types.go:124:120000
 					best = s
+//line types.go:125:120000
 				}
+//line types.go:126:120000
 			}
+//line types.go:127:120000
 			row2[threadX] = *best
+//line types.go:128:120000
 			row2[threadX].Counts[2]++
+//line types.go:129:120000
 		}
+//line types.go:130:120000
 		return
+//line types.go:131:120000
 	}
+//line types.go:132:120000
 	for threadX := range dimX {
+//line types.go:133:120000
 		r.ThreadIdx.X = threadX
+//line types.go:134:120000
 		i := base + threadX
-//line types.go:118
+//line types.go:118:120000
 		if i >= len(rows) || i >= len(out) {
+//line types.go:119:120000
 			continue
+//line types.go:120:120000
 		}
+//line types.go:121:120000
 		_ = rows[i][0]
-//line types.go:121
+//line types.go:121:120000
 		best := &rows[i][0]
+//line types.go:122:120000
 		for k := 1; k < 4; k++ {
+//line types.go:123:120000
 			t5 := k
-//line types.go:123
+//line types.go:123:120000
 			_ = rows[i][t5]
-//line types.go:123
+//line types.go:123:120000
 			s := &rows[i][t5]
+//line types.go:124:120000
 			t8 := s.Valid
+//line types.go:125:120000
 			if t8 {
-//line types.go:123
+//line types.go:123:120000
 				result0 := s.width()
-//line types.go:123
+//line types.go:123:120000
 				result02 := best.width()
+//line types.go:124:120000
 				t8 = result0 > result02
+//line types.go:125:120000
 			}
+//line types.go:126:120000
 			if t8 {
-//line types.go:124
+//line types.go:124:120000
 				best = s
+//line types.go:125:120000
 			}
+//line types.go:126:120000
 		}
+//line types.go:127:120000
 		out[i] = *best
+//line types.go:128:120000
 		out[i].Counts[2]++
+//line types.go:129:120000
 	}
+//line types.go:130:120000
+}
+
+//line quern_gen.go:9171:1
+func quernPlainFilter(r *host2.Run) {
+	v0, v1, v2 := host2.Value[int](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_filter(t_, v0, v1, v2) })
 }
 
 func quernHostFilter(r *host2.Run) {
@@ -7268,32 +9197,57 @@ func quernRow1Filter(r *host2.Run, base, radius int, in, out []float32, dimX int
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line types.go:150
+//line types.go:150:120000
 		if i < radius || i >= len(in)-radius || i >= len(out) {
+//line types.go:151:120000
 			continue
+//line types.go:152:120000
 		}
+//line types.go:153:120000
 		var sum float32
+//line types.go:154:120000
 		for k := -radius; k <= radius; k++ {
+//line types.go:155:120000
 			sum += taps[k+2] * in[i+k]
+//line types.go:156:120000
 		}
+//line types.go:157:120000
 		var gain float32 = 1
+//line types.go:158:120000
 		l := levels[0]
+//line types.go:159:120000
 		if sum >= l.From {
+//line types.go:160:120000
 			gain = l.Gain.Float32()
+//line types.go:161:120000
 		}
-//line types.go:158
+//line types.go:158:120000
 		l2 := levels[1]
+//line types.go:159:120000
 		if sum >= l2.From {
+//line types.go:160:120000
 			gain = l2.Gain.Float32()
+//line types.go:161:120000
 		}
-//line types.go:158
+//line types.go:158:120000
 		l3 := levels[2]
+//line types.go:159:120000
 		if sum >= l3.From {
+//line types.go:160:120000
 			gain = l3.Gain.Float32()
+//line types.go:161:120000
 		}
-//line types.go:163
+//line types.go:163:120000
 		out[i] = gain * sum
+//line types.go:164:120000
 	}
+//line types.go:165:120000
+}
+
+//line quern_gen.go:9248:1
+func quernPlainWarpSums(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1), host2.Slice[float32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_warpSums(t_, v0, v1, v2) })
 }
 
 func quernHostWarpSums(r *host2.Run) {
@@ -7317,26 +9271,43 @@ func quernHostWarpSums(r *host2.Run) {
 				quernRow1WarpSums(r, vs, first, dimX, base, x)
 			}
 		}
-//line warp.go:18
+//line warp.go:18:130000
 		host2.ReduceAdd(reduceAdds, vs)
+//line warp.go:19:130000
 		for threadZ := range dimZ {
+//line warp.go:20:130000
 			for threadY := range dimY {
+//line warp.go:21:130000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line warp.go:22:130000
 				quernRow2WarpSums(r, reduceAdds, first2, dimX, t2s)
+//line warp.go:23:130000
 			}
+//line warp.go:24:130000
 		}
+//line warp.go:25:130000
 		host2.ScanAdd(scanAdds, vs)
+//line warp.go:26:130000
 		for threadZ := range dimZ {
+//line warp.go:27:130000
 			for threadY := range dimY {
+//line warp.go:28:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:29:130000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line warp.go:30:130000
 				quernRow3WarpSums(r, t2s, first3, dimX, scanAdds, base, x, all, upTo)
+//line warp.go:31:130000
 			}
+//line warp.go:32:130000
 		}
+//line warp.go:33:130000
 	}
+//line warp.go:34:130000
 }
 
 //go:noinline
+//line quern_gen.go:9311:1
 func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []float32) {
 	vRow := vs[first:][:dimX]
 	count := dimX
@@ -7344,40 +9315,61 @@ func quernRow1WarpSums(r *host2.Run, vs []float32, first, dimX, base int, x []fl
 		row := x[base:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line warp.go:14
+//line warp.go:14:130000
 			var v float32
+//line warp.go:15:130000
 			if i < len(x) {
+//line warp.go:16:130000
 				v = row[threadX]
+//line warp.go:17:130000
 			}
+//line warp.go:18:130000
 			vRow[threadX] = v
+//line warp.go:19:130000
 		}
+//line warp.go:20:130000
 		return
+//line warp.go:21:130000
 	}
+//line warp.go:22:130000
 	for threadX := range dimX {
+//line warp.go:23:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:24:130000
 		i := base + threadX
-//line warp.go:14
+//line warp.go:14:130000
 		var v float32
+//line warp.go:15:130000
 		if i < len(x) {
+//line warp.go:16:130000
 			v = x[i]
+//line warp.go:17:130000
 		}
+//line warp.go:18:130000
 		vRow[threadX] = v
+//line warp.go:19:130000
 	}
+//line warp.go:20:130000
 }
 
 //go:noinline
+//line quern_gen.go:9357:1
 func quernRow2WarpSums(r *host2.Run, reduceAdds []float32, first2, dimX int, t2s []float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
 	for threadX := range dimX {
 		reduceAdd := reduceAddRow[threadX]
-//line warp.go:18
+//line warp.go:18:130000
 		t2 := reduceAdd
+//line warp.go:19:130000
 		t2Row[threadX] = t2
+//line warp.go:20:130000
 	}
+//line warp.go:21:130000
 }
 
 //go:noinline
+//line quern_gen.go:9373:1
 func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds []float32, base int, x, all, upTo []float32) {
 	t2Row := t2s[first3:][:dimX]
 	scanAddRow := scanAdds[first3:][:dimX]
@@ -7389,45 +9381,75 @@ func quernRow3WarpSums(r *host2.Run, t2s []float32, first3, dimX int, scanAdds [
 			t2 := t2Row[threadX]
 			scanAdd := scanAddRow[threadX]
 			i := base + threadX
-//line warp.go:18
+//line warp.go:18:130000
 			t4 := scanAdd
+//line warp.go:19:130000
 			sum := t2
+//line warp.go:20:130000
 			prefix := t4
-//line warp.go:19
+//line warp.go:19:130000
 			if i < len(x) {
+//line warp.go:20:130000
 				_ = row2[threadX]
-//line warp.go:20
+//line warp.go:20:130000
 				_ = row3[threadX]
+//line warp.go:21:130000
 				t9 := sum
+//line warp.go:22:130000
 				t10 := prefix
+//line warp.go:23:130000
 				row2[threadX] = t9
+//line warp.go:24:130000
 				row3[threadX] = t10
+//line warp.go:25:130000
 			}
+//line warp.go:26:130000
 		}
+//line warp.go:27:130000
 		return
+//line warp.go:28:130000
 	}
+//line warp.go:29:130000
 	for threadX := range dimX {
+//line warp.go:30:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:31:130000
 		t2 := t2Row[threadX]
+//line warp.go:32:130000
 		scanAdd := scanAddRow[threadX]
+//line warp.go:33:130000
 		i := base + threadX
-//line warp.go:18
+//line warp.go:18:130000
 		t4 := scanAdd
+//line warp.go:19:130000
 		sum := t2
+//line warp.go:20:130000
 		prefix := t4
-//line warp.go:19
+//line warp.go:19:130000
 		if i < len(x) {
+//line warp.go:20:130000
 			_ = all[i]
-//line warp.go:20
+//line warp.go:20:130000
 			_ = upTo[i]
+//line warp.go:21:130000
 			t9 := sum
+//line warp.go:22:130000
 			t10 := prefix
-//line warp.go:20
+//line warp.go:20:130000
 			all[i] = t9
-//line warp.go:20
+//line warp.go:20:130000
 			upTo[i] = t10
+//line warp.go:21:130000
 		}
+//line warp.go:22:130000
 	}
+//line warp.go:23:130000
+}
+
+//line quern_gen.go:9450:1
+func quernPlainBlockSum(r *host2.Run) {
+	v0, v1 := host2.Slice[float32](r, 0), host2.Slice[float32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_blockSum(t_, v0, v1) })
 }
 
 func quernHostBlockSum(r *host2.Run) {
@@ -7446,138 +9468,229 @@ func quernHostBlockSum(r *host2.Run) {
 	threads8 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line warp.go:31
+//line warp.go:31:130000
 		iFirst = blockX * 256
+//line warp.go:32:130000
 		for threadZ := range 1 {
+//line warp.go:33:130000
 			for threadY := range 1 {
+//line warp.go:34:130000
 				first := (threadZ*1 + threadY) * 256
+//line warp.go:35:130000
 				quernRow1BlockSum(r, ss, first)
+//line warp.go:36:130000
 			}
+//line warp.go:37:130000
 		}
+//line warp.go:38:130000
 		for ; iFirst < len(x); iFirst += size {
+//line warp.go:39:130000
 			for threadZ := range 1 {
+//line warp.go:40:130000
 				for threadY := range 1 {
+//line warp.go:41:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:42:130000
 					first2 := (threadZ*1 + threadY) * 256
+//line warp.go:43:130000
 					quernRow2BlockSum(r, ss, first2, iFirst, x)
+//line warp.go:44:130000
 				}
+//line warp.go:45:130000
 			}
+//line warp.go:46:130000
 		}
-//line warp.go:34
+//line warp.go:34:130000
 		host2.ReduceAdd(reduceAdds, ss)
+//line warp.go:35:130000
 		for threadZ := range 1 {
+//line warp.go:36:130000
 			for threadY := range 1 {
+//line warp.go:37:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:38:130000
 				first3 := (threadZ*1 + threadY) * 256
+//line warp.go:39:130000
 				quernRow3BlockSum(r, reduceAdds, first3, partial)
+//line warp.go:40:130000
 			}
+//line warp.go:41:130000
 		}
+//line warp.go:42:130000
 		for first4 := 0; first4 < threads8; first4 += 32 {
+//line warp.go:43:130000
 			lanes := min(32, threads8-first4)
-//line warp.go:39
+//line warp.go:39:130000
 			if first4>>5 == 0 {
+//line warp.go:40:130000
 				{
+//line warp.go:41:130000
 					at, n, startX := first4, lanes, first4
+//line warp.go:42:130000
 					_, _, _ = at, n, startX
+//line warp.go:43:130000
 					threadY := 0 // no constant, by which Go would not divide
+//line warp.go:44:130000
 					_ = threadY
+//line warp.go:45:130000
 					threadZ := 0 // no constant, by which Go would not divide
+//line warp.go:46:130000
 					_ = threadZ
+//line warp.go:47:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line warp.go:48:130000
 					quernRow4BlockSum(r, ps, at, n, partial, startX)
+//line warp.go:49:130000
 				}
-//line warp.go:44
+//line warp.go:44:130000
 				host2.ReduceAdd(reduceAddOf[:], ps[first4:][:lanes])
+//line warp.go:45:130000
 				reduceAdd2 = reduceAddOf[0]
+//line warp.go:46:130000
 				p2 = reduceAdd2
+//line warp.go:47:130000
 				{
+//line warp.go:48:130000
 					at, n, startX := first4, lanes, first4
+//line warp.go:49:130000
 					_, _, _ = at, n, startX
+//line warp.go:50:130000
 					threadY := 0 // no constant, by which Go would not divide
+//line warp.go:51:130000
 					_ = threadY
+//line warp.go:52:130000
 					threadZ := 0 // no constant, by which Go would not divide
+//line warp.go:53:130000
 					_ = threadZ
+//line warp.go:54:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line warp.go:55:130000
 					quernRow5BlockSum(r, at, sum, p2, n, startX)
+//line warp.go:56:130000
 				}
+//line warp.go:57:130000
 			}
+//line warp.go:58:130000
 		}
+//line warp.go:59:130000
 	}
+//line warp.go:60:130000
 }
 
 //go:noinline
+//line quern_gen.go:9582:1
 func quernRow1BlockSum(r *host2.Run, ss []float32, first int) {
 	sRow := ss[first:][:256]
 	for threadX := range 256 {
-//line warp.go:30
+//line warp.go:30:130000
 		var s float32
+//line warp.go:31:130000
 		sRow[threadX] = s
+//line warp.go:32:130000
 	}
+//line warp.go:33:130000
 }
 
 //go:noinline
+//line quern_gen.go:9596:1
 func quernRow2BlockSum(r *host2.Run, ss []float32, first2, iFirst int, x []float32) {
 	sRow := ss[first2:][:256]
 	if iFirst >= 0 && 256 <= len(x)-iFirst && len(x)-iFirst >= 256 {
 		row := (*[256]float32)(x[iFirst:])
 		for threadX := range 256 {
 			s := sRow[threadX]
-//line warp.go:32
+//line warp.go:32:130000
 			s += row[threadX]
+//line warp.go:33:130000
 			sRow[threadX] = s
+//line warp.go:34:130000
 		}
+//line warp.go:35:130000
 		return
+//line warp.go:36:130000
 	}
+//line warp.go:37:130000
 	for threadX := range 256 {
+//line warp.go:38:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:39:130000
 		s := sRow[threadX]
-//line warp.go:31
+//line warp.go:31:130000
 		if iFirst+threadX < len(x) {
+//line warp.go:32:130000
 			s += x[iFirst+threadX]
+//line warp.go:33:130000
 		}
+//line warp.go:34:130000
 		sRow[threadX] = s
+//line warp.go:35:130000
 	}
+//line warp.go:36:130000
 }
 
 //go:noinline
+//line quern_gen.go:9633:1
 func quernRow3BlockSum(r *host2.Run, reduceAdds []float32, first3 int, partial *[8]float32) {
 	reduceAddRow := reduceAdds[first3:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line warp.go:34
+//line warp.go:34:130000
 		s2 := reduceAdd
+//line warp.go:35:130000
 		if (threadX+first3)&31 == 0 {
+//line warp.go:36:130000
 			partial[(threadX+first3)>>5] = s2
+//line warp.go:37:130000
 		}
+//line warp.go:38:130000
 	}
+//line warp.go:39:130000
 }
 
 //go:noinline
+//line quern_gen.go:9653:1
 func quernRow4BlockSum(r *host2.Run, ps []float32, at, n int, partial *[8]float32, startX int) {
 	pRow := ps[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line warp.go:40
+//line warp.go:40:130000
 		var p float32
+//line warp.go:41:130000
 		if (at+lane)&31 < 8 {
+//line warp.go:42:130000
 			p = partial[(at+lane)&31]
+//line warp.go:43:130000
 		}
+//line warp.go:44:130000
 		pRow[lane] = p
+//line warp.go:45:130000
 	}
+//line warp.go:46:130000
 }
 
 //go:noinline
+//line quern_gen.go:9675:1
 func quernRow5BlockSum(r *host2.Run, at int, sum []float32, p2 float32, n, startX int) {
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line warp.go:45
+//line warp.go:45:130000
 		if (at+lane)&31 == 0 {
+//line warp.go:46:130000
 			kernel.AtomicAdd(&sum[0], p2)
+//line warp.go:47:130000
 		}
+//line warp.go:48:130000
 	}
+//line warp.go:49:130000
+}
+
+//line quern_gen.go:9691:1
+func quernPlainCompact(r *host2.Run) {
+	v0, v1, v2 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1), host2.Slice[int32](r, 2)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_compact(t_, v0, v1, v2) })
 }
 
 func quernHostCompact(r *host2.Run) {
@@ -7603,28 +9716,45 @@ func quernHostCompact(r *host2.Run) {
 				quernRow1Compact(r, keeps, first, dimX, base, x)
 			}
 		}
-//line warp.go:58
+//line warp.go:58:130000
 		host2.Ballot(ballots, keeps)
+//line warp.go:59:130000
 		for threadZ := range dimZ {
+//line warp.go:60:130000
 			for threadY := range dimY {
+//line warp.go:61:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:62:130000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line warp.go:63:130000
 				quernRow2Compact(r, ballots, first2, dimX, masks, t3s, count)
+//line warp.go:64:130000
 			}
+//line warp.go:65:130000
 		}
-//line warp.go:63
+//line warp.go:63:130000
 		host2.Shuffle(shuffles, t3s, 0)
+//line warp.go:64:130000
 		for threadZ := range dimZ {
+//line warp.go:65:130000
 			for threadY := range dimY {
+//line warp.go:66:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:67:130000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line warp.go:68:130000
 				quernRow3Compact(r, keeps, first3, dimX, masks, shuffles, c, out, x, base)
+//line warp.go:69:130000
 			}
+//line warp.go:70:130000
 		}
+//line warp.go:71:130000
 	}
+//line warp.go:72:130000
 }
 
 //go:noinline
+//line quern_gen.go:9758:1
 func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int32) {
 	keepRow := keeps[first:][:dimX]
 	count2 := dimX
@@ -7632,22 +9762,33 @@ func quernRow1Compact(r *host2.Run, keeps []bool, first, dimX, base int, x []int
 		row := x[base:][:count2]
 		for threadX := range count2 {
 			i := base + threadX
-//line warp.go:57
+//line warp.go:57:130000
 			keep := i < len(x) && row[threadX] >= 0
+//line warp.go:58:130000
 			keepRow[threadX] = keep
+//line warp.go:59:130000
 		}
+//line warp.go:60:130000
 		return
+//line warp.go:61:130000
 	}
+//line warp.go:62:130000
 	for threadX := range dimX {
+//line warp.go:63:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:64:130000
 		i := base + threadX
-//line warp.go:57
+//line warp.go:57:130000
 		keep := i < len(x) && x[i] >= 0
+//line warp.go:58:130000
 		keepRow[threadX] = keep
+//line warp.go:59:130000
 	}
+//line warp.go:60:130000
 }
 
 //go:noinline
+//line quern_gen.go:9792:1
 func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []uint32, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	maskRow := masks[first2:][:dimX]
@@ -7655,21 +9796,31 @@ func quernRow2Compact(r *host2.Run, ballots []uint32, first2, dimX int, masks []
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		ballot := ballotRow[threadX]
-//line warp.go:58
+//line warp.go:58:130000
 		mask := ballot
+//line warp.go:59:130000
 		var base2 int32
+//line warp.go:60:130000
 		if (threadX+first2)&31 == 0 {
+//line warp.go:61:130000
 			old := atomic.AddInt32(&count[0], int32(bits.OnesCount32(mask))) - int32(bits.OnesCount32(mask))
+//line warp.go:62:130000
 			base2 = old
+//line warp.go:63:130000
 		}
-//line warp.go:63
+//line warp.go:63:130000
 		t3 := base2
+//line warp.go:64:130000
 		maskRow[threadX] = mask
+//line warp.go:65:130000
 		t3Row[threadX] = t3
+//line warp.go:66:130000
 	}
+//line warp.go:67:130000
 }
 
 //go:noinline
+//line quern_gen.go:9824:1
 func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint32, shuffles []int32, c uint32, out, x []int32, base int) {
 	keepRow := keeps[first3:][:dimX]
 	maskRow := masks[first3:][:dimX]
@@ -7680,13 +9831,25 @@ func quernRow3Compact(r *host2.Run, keeps []bool, first3, dimX int, masks []uint
 		mask := maskRow[threadX]
 		shuffle := shuffleRow[threadX]
 		i := base + threadX
-//line warp.go:63
+//line warp.go:63:130000
 		base3 := shuffle
+//line warp.go:64:130000
 		if keep {
+//line warp.go:65:130000
 			below := mask & (c<<((threadX+first3)&31) - 1)
+//line warp.go:66:130000
 			out[int(base3)+bits.OnesCount32(below)] = x[i]
+//line warp.go:67:130000
 		}
+//line warp.go:68:130000
 	}
+//line warp.go:69:130000
+}
+
+//line quern_gen.go:9850:1
+func quernPlainShuffles(r *host2.Run) {
+	v0, v1 := host2.Slice[int32](r, 0), host2.Slice[int32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_shuffles(t_, v0, v1) })
 }
 
 func quernHostShuffles(r *host2.Run) {
@@ -7713,55 +9876,93 @@ func quernHostShuffles(r *host2.Run) {
 				quernRow1Shuffles(r, vs, first, os, t4s, x, out)
 			}
 		}
-//line warp.go:75
+//line warp.go:75:130000
 		host2.Shuffle(shuffles, t4s, 5)
+//line warp.go:76:130000
 		for threadZ := range 1 {
+//line warp.go:77:130000
 			for threadY := range 1 {
+//line warp.go:78:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:79:130000
 				first2 := (threadZ*1 + threadY) * 32
+//line warp.go:80:130000
 				quernRow2Shuffles(r, vs, first2, os, shuffles, t6s)
+//line warp.go:81:130000
 			}
+//line warp.go:82:130000
 		}
-//line warp.go:76
+//line warp.go:76:130000
 		host2.ShuffleUp(shuffleUps, t6s, 1)
+//line warp.go:77:130000
 		for threadZ := range 1 {
+//line warp.go:78:130000
 			for threadY := range 1 {
+//line warp.go:79:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:80:130000
 				first3 := (threadZ*1 + threadY) * 32
+//line warp.go:81:130000
 				quernRow3Shuffles(r, vs, first3, os, shuffleUps, t8s)
+//line warp.go:82:130000
 			}
+//line warp.go:83:130000
 		}
-//line warp.go:77
+//line warp.go:77:130000
 		host2.ShuffleDown(shuffleDowns, t8s, 2)
+//line warp.go:78:130000
 		for threadZ := range 1 {
+//line warp.go:79:130000
 			for threadY := range 1 {
+//line warp.go:80:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:81:130000
 				first4 := (threadZ*1 + threadY) * 32
+//line warp.go:82:130000
 				quernRow4Shuffles(r, vs, first4, os, shuffleDowns, t10s)
+//line warp.go:83:130000
 			}
+//line warp.go:84:130000
 		}
-//line warp.go:78
+//line warp.go:78:130000
 		host2.ShuffleXor(shuffleXors, t10s, 1)
+//line warp.go:79:130000
 		for threadZ := range 1 {
+//line warp.go:80:130000
 			for threadY := range 1 {
+//line warp.go:81:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:82:130000
 				first5 := (threadZ*1 + threadY) * 32
+//line warp.go:83:130000
 				quernRow5Shuffles(r, vs, first5, os, shuffleXors, t12s, givens)
+//line warp.go:84:130000
 			}
+//line warp.go:85:130000
 		}
-//line warp.go:79
+//line warp.go:79:130000
 		host2.Gather(shuffles2, t12s, givens)
+//line warp.go:80:130000
 		for threadZ := range 1 {
+//line warp.go:81:130000
 			for threadY := range 1 {
+//line warp.go:82:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:83:130000
 				first6 := (threadZ*1 + threadY) * 32
+//line warp.go:84:130000
 				quernRow6Shuffles(r, os, first6, shuffles2)
+//line warp.go:85:130000
 			}
+//line warp.go:86:130000
 		}
+//line warp.go:87:130000
 	}
+//line warp.go:88:130000
 }
 
 //go:noinline
+//line quern_gen.go:9966:1
 func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x, out []int32) {
 	vRow := vs[first:][:32]
 	oRow := os[first:][:32]
@@ -7769,21 +9970,29 @@ func quernRow1Shuffles(r *host2.Run, vs []int32, first int, os [][]int32, t4s, x
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := 5 * threadX
-//line warp.go:74
+//line warp.go:74:130000
 		t1 := x[threadX]
-//line warp.go:74
+//line warp.go:74:130000
 		t3 := out[t2:]
+//line warp.go:75:130000
 		v := t1
+//line warp.go:76:130000
 		o := t3
-//line warp.go:75
+//line warp.go:75:130000
 		t4 := v
+//line warp.go:76:130000
 		vRow[threadX] = v
+//line warp.go:77:130000
 		oRow[threadX] = o
+//line warp.go:78:130000
 		t4Row[threadX] = t4
+//line warp.go:79:130000
 	}
+//line warp.go:80:130000
 }
 
 //go:noinline
+//line quern_gen.go:9996:1
 func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuffles, t6s []int32) {
 	vRow := vs[first2:][:32]
 	oRow := os[first2:][:32]
@@ -7794,14 +10003,19 @@ func quernRow2Shuffles(r *host2.Run, vs []int32, first2 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line warp.go:75
+//line warp.go:75:130000
 		o[0] = shuffle
+//line warp.go:76:130000
 		t6 := v
+//line warp.go:77:130000
 		t6Row[threadX] = t6
+//line warp.go:78:130000
 	}
+//line warp.go:79:130000
 }
 
 //go:noinline
+//line quern_gen.go:10019:1
 func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuffleUps, t8s []int32) {
 	vRow := vs[first3:][:32]
 	oRow := os[first3:][:32]
@@ -7812,14 +10026,19 @@ func quernRow3Shuffles(r *host2.Run, vs []int32, first3 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line warp.go:76
+//line warp.go:76:130000
 		o[1] = shuffleUp
+//line warp.go:77:130000
 		t8 := v
+//line warp.go:78:130000
 		t8Row[threadX] = t8
+//line warp.go:79:130000
 	}
+//line warp.go:80:130000
 }
 
 //go:noinline
+//line quern_gen.go:10042:1
 func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuffleDowns, t10s []int32) {
 	vRow := vs[first4:][:32]
 	oRow := os[first4:][:32]
@@ -7830,14 +10049,19 @@ func quernRow4Shuffles(r *host2.Run, vs []int32, first4 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line warp.go:77
+//line warp.go:77:130000
 		o[2] = shuffleDown
+//line warp.go:78:130000
 		t10 := v
+//line warp.go:79:130000
 		t10Row[threadX] = t10
+//line warp.go:80:130000
 	}
+//line warp.go:81:130000
 }
 
 //go:noinline
+//line quern_gen.go:10065:1
 func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuffleXors, t12s []int32, givens []int) {
 	vRow := vs[first5:][:32]
 	oRow := os[first5:][:32]
@@ -7849,17 +10073,25 @@ func quernRow5Shuffles(r *host2.Run, vs []int32, first5 int, os [][]int32, shuff
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line warp.go:78
+//line warp.go:78:130000
 		o[3] = shuffleXor
+//line warp.go:79:130000
 		t12 := v
+//line warp.go:80:130000
 		t13 := int(v) % 32
+//line warp.go:81:130000
 		given := t13 & 31
+//line warp.go:82:130000
 		t12Row[threadX] = t12
+//line warp.go:83:130000
 		givenRow[threadX] = given
+//line warp.go:84:130000
 	}
+//line warp.go:85:130000
 }
 
 //go:noinline
+//line quern_gen.go:10095:1
 func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32) {
 	oRow := os[first6:][:32]
 	shuffleRow2 := shuffles2[first6:][:32]
@@ -7867,9 +10099,17 @@ func quernRow6Shuffles(r *host2.Run, os [][]int32, first6 int, shuffles2 []int32
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line warp.go:79
+//line warp.go:79:130000
 		o[4] = shuffle2
+//line warp.go:80:130000
 	}
+//line warp.go:81:130000
+}
+
+//line quern_gen.go:10110:1
+func quernPlainAgreements(r *host2.Run) {
+	v0, v1, v2, v3 := host2.Slice[uint32](r, 0), host2.Slice[int32](r, 1), host2.Slice[bool](r, 2), host2.Slice[bool](r, 3)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_agreements(t_, v0, v1, v2, v3) })
 }
 
 func quernHostAgreements(r *host2.Run) {
@@ -7898,88 +10138,153 @@ func quernHostAgreements(r *host2.Run) {
 				quernRow1Agreements(r, givens, first, keys, base)
 			}
 		}
-//line warp.go:88
+//line warp.go:88:130000
 		host2.MatchAny(matchAnys, givens)
+//line warp.go:89:130000
 		for threadZ := range 1 {
+//line warp.go:90:130000
 			for threadY := range 1 {
+//line warp.go:91:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:92:130000
 				first2 := (threadZ*1 + threadY) * 64
+//line warp.go:93:130000
 				quernRow2Agreements(r, matchAnys, first2, givens2, count, base, single, keys)
+//line warp.go:94:130000
 			}
+//line warp.go:95:130000
 		}
-//line warp.go:89
+//line warp.go:89:130000
 		host2.MatchAll(nil, matchAlls, givens2)
+//line warp.go:90:130000
 		for threadZ := range 1 {
+//line warp.go:91:130000
 			for threadY := range 1 {
+//line warp.go:92:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:93:130000
 				first3 := (threadZ*1 + threadY) * 64
+//line warp.go:94:130000
 				quernRow3Agreements(r, matchAlls, first3, givens3, single, base, keys)
+//line warp.go:95:130000
 			}
+//line warp.go:96:130000
 		}
-//line warp.go:90
+//line warp.go:90:130000
 		host2.Any(anys, givens3)
+//line warp.go:91:130000
 		for first4 := 0; first4 < threads14; first4 += 32 {
+//line warp.go:92:130000
 			lanes := min(32, threads14-first4)
+//line warp.go:93:130000
 			{
+//line warp.go:94:130000
 				at, n, startX := first4, lanes, first4
+//line warp.go:95:130000
 				_, _, _ = at, n, startX
+//line warp.go:96:130000
 				quernRow4Agreements(r, anys, at, n, t8s)
+//line warp.go:97:130000
 			}
+//line warp.go:98:130000
 			if t8s[first4] {
+//line warp.go:99:130000
 				{
+//line warp.go:100:130000
 					at, n, startX := first4, lanes, first4
+//line warp.go:101:130000
 					_, _, _ = at, n, startX
+//line warp.go:102:130000
 					threadY := 0 // no constant, by which Go would not divide
+//line warp.go:103:130000
 					_ = threadY
+//line warp.go:104:130000
 					threadZ := 0 // no constant, by which Go would not divide
+//line warp.go:105:130000
 					_ = threadZ
+//line warp.go:106:130000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line warp.go:107:130000
 					quernRow5Agreements(r, givens4, at, n, keys, base, startX)
+//line warp.go:108:130000
 				}
+//line warp.go:109:130000
 				host2.All(allOf[:], givens4[first4:][:lanes])
+//line warp.go:110:130000
 				all = allOf[0]
+//line warp.go:111:130000
 				{
+//line warp.go:112:130000
 					at, n, startX := first4, lanes, first4
+//line warp.go:113:130000
 					_, _, _ = at, n, startX
+//line warp.go:114:130000
 					quernRow6Agreements(r, t8s, at, n, all)
+//line warp.go:115:130000
 				}
+//line warp.go:116:130000
 			}
+//line warp.go:117:130000
 			{
+//line warp.go:118:130000
 				at, n, startX := first4, lanes, first4
+//line warp.go:119:130000
 				_, _, _ = at, n, startX
+//line warp.go:120:130000
 				threadY := 0 // no constant, by which Go would not divide
+//line warp.go:121:130000
 				_ = threadY
+//line warp.go:122:130000
 				threadZ := 0 // no constant, by which Go would not divide
+//line warp.go:123:130000
 				_ = threadZ
+//line warp.go:124:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line warp.go:125:130000
 				quernRow7Agreements(r, t8s, at, n, zero, base, startX)
+//line warp.go:126:130000
 			}
+//line warp.go:127:130000
 		}
+//line warp.go:128:130000
 	}
+//line warp.go:129:130000
 }
 
 //go:noinline
+//line quern_gen.go:10256:1
 func quernRow1Agreements(r *host2.Run, givens []uint32, first int, keys []uint32, base int) {
 	givenRow := givens[first:][:64]
 	if base >= 0 && 64 <= len(keys)-base {
 		row := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
-//line warp.go:88
+//line warp.go:88:130000
 			given := row[threadX]
+//line warp.go:89:130000
 			givenRow[threadX] = given
+//line warp.go:90:130000
 		}
+//line warp.go:91:130000
 		return
+//line warp.go:92:130000
 	}
+//line warp.go:93:130000
 	for threadX := range 64 {
+//line warp.go:94:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:95:130000
 		i := base + threadX
-//line warp.go:88
+//line warp.go:88:130000
 		given := keys[i]
+//line warp.go:89:130000
 		givenRow[threadX] = given
+//line warp.go:90:130000
 	}
+//line warp.go:91:130000
 }
 
 //go:noinline
+//line quern_gen.go:10288:1
 func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 []uint32, count []int32, base int, single []bool, keys []uint32) {
 	matchAnyRow := matchAnys[first2:][:64]
 	givenRow2 := givens2[first2:][:64]
@@ -7989,28 +10294,43 @@ func quernRow2Agreements(r *host2.Run, matchAnys []uint32, first2 int, givens2 [
 		row4 := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
 			matchAny := matchAnyRow[threadX]
-//line warp.go:88
+//line warp.go:88:130000
 			row2[threadX] = int32(bits.OnesCount32(matchAny))
+//line warp.go:89:130000
 			_ = row3[threadX]
+//line warp.go:90:130000
 			given2 := row4[threadX]
+//line warp.go:91:130000
 			givenRow2[threadX] = given2
+//line warp.go:92:130000
 		}
+//line warp.go:93:130000
 		return
+//line warp.go:94:130000
 	}
+//line warp.go:95:130000
 	for threadX := range 64 {
+//line warp.go:96:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:97:130000
 		matchAny := matchAnyRow[threadX]
+//line warp.go:98:130000
 		i := base + threadX
-//line warp.go:88
+//line warp.go:88:130000
 		count[i] = int32(bits.OnesCount32(matchAny))
+//line warp.go:89:130000
 		_ = single[i]
-//line warp.go:89
+//line warp.go:89:130000
 		given2 := keys[i]
+//line warp.go:90:130000
 		givenRow2[threadX] = given2
+//line warp.go:91:130000
 	}
+//line warp.go:92:130000
 }
 
 //go:noinline
+//line quern_gen.go:10334:1
 func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, single []bool, base int, keys []uint32) {
 	matchAllRow := matchAlls[first3:][:64]
 	givenRow3 := givens3[first3:][:64]
@@ -8019,60 +10339,86 @@ func quernRow3Agreements(r *host2.Run, matchAlls []bool, first3 int, givens3, si
 		row6 := (*[64]uint32)(keys[base:])
 		for threadX := range 64 {
 			matchAll := matchAllRow[threadX]
-//line warp.go:89
+//line warp.go:89:130000
 			row5[threadX] = matchAll
+//line warp.go:90:130000
 			given3 := row6[threadX] == 0
+//line warp.go:91:130000
 			givenRow3[threadX] = given3
+//line warp.go:92:130000
 		}
+//line warp.go:93:130000
 		return
+//line warp.go:94:130000
 	}
+//line warp.go:95:130000
 	for threadX := range 64 {
+//line warp.go:96:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:97:130000
 		matchAll := matchAllRow[threadX]
+//line warp.go:98:130000
 		i := base + threadX
-//line warp.go:89
+//line warp.go:89:130000
 		single[i] = matchAll
+//line warp.go:90:130000
 		given3 := keys[i] == 0
+//line warp.go:91:130000
 		givenRow3[threadX] = given3
+//line warp.go:92:130000
 	}
+//line warp.go:93:130000
 }
 
 //go:noinline
+//line quern_gen.go:10375:1
 func quernRow4Agreements(r *host2.Run, anys []bool, at, n int, t8s []bool) {
 	anyRow := anys[at:][:n]
 	t8Row := t8s[at:][:n]
 	for lane := range n {
 		any2 := anyRow[lane]
-//line warp.go:90
+//line warp.go:90:130000
 		t8 := any2
+//line warp.go:91:130000
 		t8Row[lane] = t8
+//line warp.go:92:130000
 	}
+//line warp.go:93:130000
 }
 
 //go:noinline
+//line quern_gen.go:10391:1
 func quernRow5Agreements(r *host2.Run, givens4 []bool, at, n int, keys []uint32, base, startX int) {
 	givenRow4 := givens4[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line warp.go:90
+//line warp.go:90:130000
 		given4 := keys[i] == 0
+//line warp.go:91:130000
 		givenRow4[lane] = given4
+//line warp.go:92:130000
 	}
+//line warp.go:93:130000
 }
 
 //go:noinline
+//line quern_gen.go:10408:1
 func quernRow6Agreements(r *host2.Run, t8s []bool, at, n int, all bool) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
-//line warp.go:90
+//line warp.go:90:130000
 		t8 := !all
+//line warp.go:91:130000
 		t8Row[lane] = t8
+//line warp.go:92:130000
 	}
+//line warp.go:93:130000
 }
 
 //go:noinline
+//line quern_gen.go:10422:1
 func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base, startX int) {
 	t8Row := t8s[at:][:n]
 	for lane := range n {
@@ -8080,9 +10426,17 @@ func quernRow7Agreements(r *host2.Run, t8s []bool, at, n int, zero []bool, base,
 		r.ThreadIdx.X = threadX
 		t8 := t8Row[lane]
 		i := base + threadX
-//line warp.go:90
+//line warp.go:90:130000
 		zero[i] = t8
+//line warp.go:91:130000
 	}
+//line warp.go:92:130000
+}
+
+//line quern_gen.go:10437:1
+func quernPlainBounds(r *host2.Run) {
+	v0, v1 := host2.Slice[uint32](r, 0), host2.Slice[uint32](r, 1)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_bounds(t_, v0, v1) })
 }
 
 func quernHostBounds(r *host2.Run) {
@@ -8111,88 +10465,145 @@ func quernHostBounds(r *host2.Run) {
 				quernRow1Bounds(r, vs, first, x)
 			}
 		}
-//line warp.go:98
+//line warp.go:98:130000
 		host2.ReduceMin(reduceMins, vs)
+//line warp.go:99:130000
 		for threadZ := range 1 {
+//line warp.go:100:130000
 			for threadY := range 1 {
+//line warp.go:101:130000
 				first2 := (threadZ*1 + threadY) * 32
+//line warp.go:102:130000
 				quernRow2Bounds(r, reduceMins, first2, t2s)
+//line warp.go:103:130000
 			}
+//line warp.go:104:130000
 		}
+//line warp.go:105:130000
 		host2.ReduceMax(reduceMaxs, vs)
+//line warp.go:106:130000
 		for threadZ := range 1 {
+//line warp.go:107:130000
 			for threadY := range 1 {
+//line warp.go:108:130000
 				first3 := (threadZ*1 + threadY) * 32
+//line warp.go:109:130000
 				quernRow3Bounds(r, t2s, first3, reduceMaxs, lows, highs)
+//line warp.go:110:130000
 			}
+//line warp.go:111:130000
 		}
-//line warp.go:99
+//line warp.go:99:130000
 		host2.ReduceAnd(reduceAnds, vs)
+//line warp.go:100:130000
 		for threadZ := range 1 {
+//line warp.go:101:130000
 			for threadY := range 1 {
+//line warp.go:102:130000
 				first4 := (threadZ*1 + threadY) * 32
+//line warp.go:103:130000
 				quernRow4Bounds(r, reduceAnds, first4, t6s)
+//line warp.go:104:130000
 			}
+//line warp.go:105:130000
 		}
+//line warp.go:106:130000
 		host2.ReduceOr(reduceOrs, vs)
+//line warp.go:107:130000
 		for threadZ := range 1 {
+//line warp.go:108:130000
 			for threadY := range 1 {
+//line warp.go:109:130000
 				first5 := (threadZ*1 + threadY) * 32
+//line warp.go:110:130000
 				quernRow5Bounds(r, reduceOrs, first5, t8s)
+//line warp.go:111:130000
 			}
+//line warp.go:112:130000
 		}
+//line warp.go:113:130000
 		host2.ReduceXor(reduceXors, vs)
+//line warp.go:114:130000
 		for threadZ := range 1 {
+//line warp.go:115:130000
 			for threadY := range 1 {
+//line warp.go:116:130000
 				first6 := (threadZ*1 + threadY) * 32
+//line warp.go:117:130000
 				quernRow6Bounds(r, t6s, first6, t8s, reduceXors, ands, ors, xors)
+//line warp.go:118:130000
 			}
+//line warp.go:119:130000
 		}
-//line warp.go:100
+//line warp.go:100:130000
 		host2.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line warp.go:101:130000
 		for threadZ := range 1 {
+//line warp.go:102:130000
 			for threadY := range 1 {
+//line warp.go:103:130000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line warp.go:104:130000
 				first7 := (threadZ*1 + threadY) * 32
+//line warp.go:105:130000
 				quernRow7Bounds(r, lows, first7, highs, ands, ors, xors, scanExclusiveAdds, out)
+//line warp.go:106:130000
 			}
+//line warp.go:107:130000
 		}
+//line warp.go:108:130000
 	}
+//line warp.go:109:130000
 }
 
 //go:noinline
+//line quern_gen.go:10561:1
 func quernRow1Bounds(r *host2.Run, vs []uint32, first int, x []uint32) {
 	vRow := vs[first:][:32]
 	if 32 <= len(x) {
 		row := (*[32]uint32)(x[0:])
 		for threadX := range 32 {
-//line warp.go:97
+//line warp.go:97:130000
 			v := row[threadX]
+//line warp.go:98:130000
 			vRow[threadX] = v
+//line warp.go:99:130000
 		}
+//line warp.go:100:130000
 		return
+//line warp.go:101:130000
 	}
+//line warp.go:102:130000
 	for threadX := range 32 {
+//line warp.go:103:130000
 		r.ThreadIdx.X = threadX
-//line warp.go:97
+//line warp.go:97:130000
 		v := x[threadX]
+//line warp.go:98:130000
 		vRow[threadX] = v
+//line warp.go:99:130000
 	}
+//line warp.go:100:130000
 }
 
 //go:noinline
+//line quern_gen.go:10591:1
 func quernRow2Bounds(r *host2.Run, reduceMins []uint32, first2 int, t2s []uint32) {
 	reduceMinRow := reduceMins[first2:][:32]
 	t2Row := t2s[first2:][:32]
 	for threadX := range 32 {
 		reduceMin := reduceMinRow[threadX]
-//line warp.go:98
+//line warp.go:98:130000
 		t2 := reduceMin
+//line warp.go:99:130000
 		t2Row[threadX] = t2
+//line warp.go:100:130000
 	}
+//line warp.go:101:130000
 }
 
 //go:noinline
+//line quern_gen.go:10607:1
 func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, highs []uint32) {
 	t2Row := t2s[first3:][:32]
 	reduceMaxRow := reduceMaxs[first3:][:32]
@@ -8201,40 +10612,55 @@ func quernRow3Bounds(r *host2.Run, t2s []uint32, first3 int, reduceMaxs, lows, h
 	for threadX := range 32 {
 		t2 := t2Row[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line warp.go:98
+//line warp.go:98:130000
 		t4 := reduceMax
+//line warp.go:99:130000
 		low := t2
+//line warp.go:100:130000
 		high := t4
+//line warp.go:101:130000
 		lowRow[threadX] = low
+//line warp.go:102:130000
 		highRow[threadX] = high
+//line warp.go:103:130000
 	}
+//line warp.go:104:130000
 }
 
 //go:noinline
+//line quern_gen.go:10632:1
 func quernRow4Bounds(r *host2.Run, reduceAnds []uint32, first4 int, t6s []uint32) {
 	reduceAndRow := reduceAnds[first4:][:32]
 	t6Row := t6s[first4:][:32]
 	for threadX := range 32 {
 		reduceAnd := reduceAndRow[threadX]
-//line warp.go:99
+//line warp.go:99:130000
 		t6 := reduceAnd
+//line warp.go:100:130000
 		t6Row[threadX] = t6
+//line warp.go:101:130000
 	}
+//line warp.go:102:130000
 }
 
 //go:noinline
+//line quern_gen.go:10648:1
 func quernRow5Bounds(r *host2.Run, reduceOrs []uint32, first5 int, t8s []uint32) {
 	reduceOrRow := reduceOrs[first5:][:32]
 	t8Row := t8s[first5:][:32]
 	for threadX := range 32 {
 		reduceOr := reduceOrRow[threadX]
-//line warp.go:99
+//line warp.go:99:130000
 		t8 := reduceOr
+//line warp.go:100:130000
 		t8Row[threadX] = t8
+//line warp.go:101:130000
 	}
+//line warp.go:102:130000
 }
 
 //go:noinline
+//line quern_gen.go:10664:1
 func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, ands, ors, xors []uint32) {
 	t6Row := t6s[first6:][:32]
 	t8Row := t8s[first6:][:32]
@@ -8246,18 +10672,27 @@ func quernRow6Bounds(r *host2.Run, t6s []uint32, first6 int, t8s, reduceXors, an
 		t6 := t6Row[threadX]
 		t8 := t8Row[threadX]
 		reduceXor := reduceXorRow[threadX]
-//line warp.go:99
+//line warp.go:99:130000
 		t10 := reduceXor
+//line warp.go:100:130000
 		and := t6
+//line warp.go:101:130000
 		or := t8
+//line warp.go:102:130000
 		xor := t10
+//line warp.go:103:130000
 		andRow[threadX] = and
+//line warp.go:104:130000
 		orRow[threadX] = or
+//line warp.go:105:130000
 		xorRow[threadX] = xor
+//line warp.go:106:130000
 	}
+//line warp.go:107:130000
 }
 
 //go:noinline
+//line quern_gen.go:10696:1
 func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, xors, scanExclusiveAdds, out []uint32) {
 	lowRow := lows[first7:][:32]
 	highRow := highs[first7:][:32]
@@ -8273,40 +10708,57 @@ func quernRow7Bounds(r *host2.Run, lows []uint32, first7 int, highs, ands, ors, 
 		or := orRow[threadX]
 		xor := xorRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line warp.go:100
+//line warp.go:100:130000
 		before := scanExclusiveAdd
+//line warp.go:101:130000
 		if (threadX+first7)&31 == 31 {
+//line warp.go:102:130000
 			_ = out[0]
-//line warp.go:102
+//line warp.go:102:130000
 			_ = out[1]
-//line warp.go:102
+//line warp.go:102:130000
 			_ = out[2]
-//line warp.go:102
+//line warp.go:102:130000
 			_ = out[3]
-//line warp.go:102
+//line warp.go:102:130000
 			_ = out[4]
-//line warp.go:102
+//line warp.go:102:130000
 			_ = out[5]
+//line warp.go:103:130000
 			t18 := low
+//line warp.go:104:130000
 			t19 := high
+//line warp.go:105:130000
 			t20 := and
+//line warp.go:106:130000
 			t21 := or
+//line warp.go:107:130000
 			t22 := xor
+//line warp.go:108:130000
 			t23 := before
-//line warp.go:102
+//line warp.go:102:130000
 			out[0] = t18
-//line warp.go:102
+//line warp.go:102:130000
 			out[1] = t19
-//line warp.go:102
+//line warp.go:102:130000
 			out[2] = t20
-//line warp.go:102
+//line warp.go:102:130000
 			out[3] = t21
-//line warp.go:102
+//line warp.go:102:130000
 			out[4] = t22
-//line warp.go:102
+//line warp.go:102:130000
 			out[5] = t23
+//line warp.go:103:130000
 		}
+//line warp.go:104:130000
 	}
+//line warp.go:105:130000
+}
+
+//line quern_gen.go:10759:1
+func quernPlainReversed(r *host2.Run) {
+	v0 := host2.Slice[int32](r, 0)
+	host2.Plain(r, func(t_ kernel.Thread) { quern_reversed(t_, v0) })
 }
 
 func quernHostReversed(r *host2.Run) {
@@ -8336,27 +10788,44 @@ func quernRow1Reversed(r *host2.Run, tile *[128]int32, x []int32, base int) {
 		row := (*[128]int32)(tile[0:])
 		row2 := (*[128]int32)(x[base:])
 		for threadX := range 128 {
-//line warp.go:112
+//line warp.go:112:130000
 			row[threadX] = row2[threadX]
+//line warp.go:113:130000
 		}
+//line warp.go:114:130000
 		return
+//line warp.go:115:130000
 	}
+//line warp.go:116:130000
 	for threadX := range 128 {
+//line warp.go:117:130000
 		r.ThreadIdx.X = threadX
+//line warp.go:118:130000
 		i := base + threadX
-//line warp.go:112
+//line warp.go:112:130000
 		tile[threadX] = x[i]
+//line warp.go:113:130000
 	}
+//line warp.go:114:130000
 }
 
 //go:noinline
+//line quern_gen.go:10814:1
 func quernRow2Reversed(r *host2.Run, x []int32, base int, tile *[128]int32) {
 	for threadX := range 128 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line warp.go:114
+//line warp.go:114:130000
 		x[i] = tile[threadX^31]
+//line warp.go:115:130000
 	}
+//line warp.go:116:130000
+}
+
+//line quern_gen.go:10826:1
+func quernPlainSummariseActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[summary](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { summariseActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostSummariseActor(r *host2.Run) {
@@ -8391,6 +10860,7 @@ func quernHostSummariseActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -8400,14 +10870,13 @@ func quernHostSummariseActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[samples, summary]](r, 1)
 	var in2 *samples
 	var out2 *summary
-	var t111 *summary
+	var t113 *summary
 	var t210 *samples
-	var t37 *summary
+	var t38 *summary
 	givens := host2.Scratch[float32](r, 4, r.BlockDim.Count())
 	reduceAdds := host2.Scratch[float32](r, 3, r.BlockDim.Count())
 	sums := host2.Shared[[2]float32](r, 3)
 	var result08 kernel.Action = 1
-	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -8430,152 +10899,262 @@ func quernHostSummariseActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23:140000
 		command = control[t3:t4]
+//line quern.dev/ring/actor/alone.go:24:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24:140000
 		cursor = cursors[t5:t6]
+//line quern.dev/ring/actor/alone.go:25:140000
 		r.ThreadIdx = kernel.Dim3{}
+//line quern.dev/ring/actor/alone.go:26:140000
 		in = inbox[t7:t8]
+//line quern.dev/ring/actor/alone.go:27:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27:140000
 		out = outbox[t9:t10]
+//line quern.dev/ring/actor/alone.go:28:140000
 		r.ThreadIdx = kernel.Dim3{}
+//line quern.dev/ring/actor/alone.go:29:140000
 		number = int(cursor[9])
+//line quern.dev/ring/actor/alone.go:30:140000
 		t11 = number * 16
+//line quern.dev/ring/actor/alone.go:31:140000
 		t12 = (number + 1) * 16
+//line quern.dev/ring/actor/alone.go:32:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30:140000
 		box = post[t11:t12]
+//line quern.dev/ring/actor/alone.go:31:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31:140000
 		t13 = int(box[14])
+//line quern.dev/ring/actor/alone.go:32:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31:140000
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
+//line quern.dev/ring/actor/alone.go:32:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31:140000
 		mail = post[t13:t14]
+//line quern.dev/ring/actor/alone.go:32:140000
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32:140000
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35:140000
 		leaving = 0
+//line quern.dev/ring/actor/alone.go:36:140000
 		handled = 0
+//line quern.dev/ring/actor/alone.go:37:140000
 		for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:38:140000
 			for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:39:140000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:40:140000
 				first := (threadZ*1 + threadY) * 64
-				quernRow1SummariseActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+//line quern.dev/ring/actor/alone.go:41:140000
+				quernRow1SummariseActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
+//line quern.dev/ring/actor/alone.go:42:140000
 			}
+//line quern.dev/ring/actor/alone.go:43:140000
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47:140000
 		for leaving == 0 {
+//line quern.dev/ring/actor/alone.go:48:140000
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47:140000
+				r.Halt()
+//line quern.dev/ring/actor/alone.go:48:140000
+			}
+//line quern.dev/ring/actor/alone.go:49:140000
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48:140000
 			source2 = sh.Missing[0]
+//line quern.dev/ring/actor/alone.go:49:140000
 			if source2 == 9 {
+//line quern.dev/ring/actor/alone.go:50:140000
 				leaving = 2
+//line quern.dev/ring/actor/alone.go:51:140000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51:140000
 				if sh.Asked[0] != 0 {
+//line quern.dev/ring/actor/alone.go:52:140000
 					leaving = 1
+//line quern.dev/ring/actor/alone.go:53:140000
 				}
+//line quern.dev/ring/actor/alone.go:54:140000
 				break
+//line quern.dev/ring/actor/alone.go:55:140000
 			}
+//line quern.dev/ring/actor/alone.go:56:140000
 			result = 257
+//line quern.dev/ring/actor/alone.go:57:140000
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57:140000
 			if sh.Late == 0 {
+//line quern.dev/ring/actor/alone.go:58:140000
 				for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:59:140000
 					for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:60:140000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:61:140000
 						quernRow2SummariseActor(r, states, t1)
+//line quern.dev/ring/actor/alone.go:62:140000
 					}
+//line quern.dev/ring/actor/alone.go:63:140000
 				}
+//line quern.dev/ring/actor/alone.go:64:140000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58:140000
 				state = &states[t1]
+//line quern.dev/ring/actor/alone.go:59:140000
 				for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:60:140000
 					for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:61:140000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:62:140000
 						quernRow3SummariseActor(r, cells)
+//line quern.dev/ring/actor/alone.go:63:140000
 					}
+//line quern.dev/ring/actor/alone.go:64:140000
 				}
+//line quern.dev/ring/actor/alone.go:65:140000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58:140000
 				in2 = &cells[0].In
+//line quern.dev/ring/actor/alone.go:59:140000
 				for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:60:140000
 					for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:61:140000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:62:140000
 						quernRow4SummariseActor(r, cells)
+//line quern.dev/ring/actor/alone.go:63:140000
 					}
+//line quern.dev/ring/actor/alone.go:64:140000
 				}
+//line quern.dev/ring/actor/alone.go:65:140000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58:140000
 				out2 = &cells[0].Out
-//line quern_gen.go:15
-				t111 = state
+//line actor.go:24:150000
+				t113 = state
+//line actor.go:25:150000
 				t210 = in2
-				t37 = out2
+//line actor.go:26:150000
+				t38 = out2
+//line actor.go:27:150000
 				for threadZ := range 1 {
+//line actor.go:28:150000
 					for threadY := range 1 {
+//line actor.go:29:150000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line actor.go:30:150000
 						first2 := (threadZ*1 + threadY) * 64
+//line actor.go:31:150000
 						quernRow5SummariseActor(r, givens, first2, t210)
+//line actor.go:32:150000
 					}
+//line actor.go:33:150000
 				}
-//line actor.go:26
+//line actor.go:26:150000
 				host2.ReduceAdd(reduceAdds, givens)
+//line actor.go:27:150000
 				for threadZ := range 1 {
+//line actor.go:28:150000
 					for threadY := range 1 {
+//line actor.go:29:150000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line actor.go:30:150000
 						first3 := (threadZ*1 + threadY) * 64
+//line actor.go:31:150000
 						quernRow6SummariseActor(r, reduceAdds, first3, sums)
+//line actor.go:32:150000
 					}
+//line actor.go:33:150000
 				}
+//line actor.go:34:150000
 				for threadZ := range 1 {
+//line actor.go:35:150000
 					for threadY := range 1 {
+//line actor.go:36:150000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow7SummariseActor(r, t111, sums, t37, sh, outcome)
+//line actor.go:37:150000
+						quernRow7SummariseActor(r, t113, sums, t38, result08, sh)
+//line actor.go:38:150000
 					}
+//line actor.go:39:150000
 				}
+//line actor.go:40:150000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63:140000
 				result = sh.Outcome[0]
+//line quern.dev/ring/actor/alone.go:64:140000
 			}
+//line quern.dev/ring/actor/alone.go:65:140000
 			if result == 4 {
+//line quern.dev/ring/actor/alone.go:66:140000
 				leaving = 2
+//line quern.dev/ring/actor/alone.go:67:140000
 				break
+//line quern.dev/ring/actor/alone.go:68:140000
 			}
+//line quern.dev/ring/actor/alone.go:69:140000
 			handled++
+//line quern.dev/ring/actor/alone.go:70:140000
 			forwards = routes != 0 && (result == 1 || result == 3)
+//line quern.dev/ring/actor/alone.go:71:140000
 			stops = result == 2 || result == 3
+//line quern.dev/ring/actor/alone.go:72:140000
 			last = stops || handled == shape.Messages
+//line quern.dev/ring/actor/alone.go:73:140000
 			for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:74:140000
 				for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:75:140000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:76:140000
 					first4 := (threadZ*1 + threadY) * 64
-					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
+//line quern.dev/ring/actor/alone.go:77:140000
+					quernRow8SummariseActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
+//line quern.dev/ring/actor/alone.go:78:140000
 				}
+//line quern.dev/ring/actor/alone.go:79:140000
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88:140000
 			if stops {
+//line quern.dev/ring/actor/alone.go:89:140000
 				leaving = 3
+//line quern.dev/ring/actor/alone.go:90:140000
 			}
+//line quern.dev/ring/actor/alone.go:91:140000
 		}
+//line quern.dev/ring/actor/alone.go:92:140000
 		for threadZ := range 1 {
+//line quern.dev/ring/actor/alone.go:93:140000
 			for threadY := range 1 {
+//line quern.dev/ring/actor/alone.go:94:140000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line quern.dev/ring/actor/alone.go:95:140000
 				start := uint64(shape.Epoch)<<32 | uint64(leaving)
+//line quern.dev/ring/actor/alone.go:96:140000
 				quernRow9SummariseActor(r, box, command, start)
+//line quern.dev/ring/actor/alone.go:97:140000
 			}
+//line quern.dev/ring/actor/alone.go:98:140000
 		}
+//line quern.dev/ring/actor/alone.go:99:140000
 	}
+//line quern.dev/ring/actor/alone.go:100:140000
 }
 
 //go:noinline
-func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:11157:1
+func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:64]
 	beginRow := begins[first:][:64]
 	bornRow := borns[first:][:64]
@@ -8583,499 +11162,818 @@ func quernRow1SummariseActor(r *host2.Run, cs []actor.Context, first int, begins
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33:140000
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36:140000
 		var begin int64
+//line quern.dev/ring/actor/alone.go:37:140000
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37:140000
 		if t2 {
+//line quern.dev/ring/actor/alone.go:38:140000
 			kernel.StoreRelaxed(&box[9], 0)
+//line quern.dev/ring/actor/alone.go:39:140000
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39:140000
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39:140000
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39:140000
 			sh.Asked[0] = 0
+//line quern.dev/ring/actor/alone.go:40:140000
 			now := kernel.Clock()
+//line quern.dev/ring/actor/alone.go:41:140000
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41:140000
 			born = begin
+//line quern.dev/ring/actor/alone.go:42:140000
 			t20 := c
+//line quern.dev/ring/actor/alone.go:43:140000
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42:140000
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214:140000
 			pending := t21[12]
+//line quern.dev/ring/actor/alone.go:215:140000
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215:140000
 			if pending == 0 {
+//line quern.dev/ring/actor/alone.go:216:140000
 				result0 = true
+//line quern.dev/ring/actor/alone.go:217:140000
 			} else {
+//line quern.dev/ring/actor/alone.go:218:140000
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218:140000
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218:140000
 				saved := t20.Post[t15:t25]
+//line quern.dev/ring/actor/alone.go:219:140000
 				for w := 0; w < len(t24); w++ {
+//line quern.dev/ring/actor/alone.go:220:140000
 					t24[w] = uint32(saved[w])
+//line quern.dev/ring/actor/alone.go:221:140000
 				}
+//line quern.dev/ring/actor/alone.go:222:140000
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:140000
 				_ = t32[2]
+//line quern.dev/ring/actor/alone.go:223:140000
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:140000
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:140000
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:140000
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:140000
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:140000
 				t42[3] = t62
+//line quern.dev/ring/actor/alone.go:223:140000
 				t21[12] = 0
+//line quern.dev/ring/actor/alone.go:224:140000
 				t72 := t20
+//line quern.dev/ring/actor/alone.go:225:140000
 				t82 := t21
+//line quern.dev/ring/actor/alone.go:226:140000
 				t92 := t24
+//line quern.dev/ring/actor/alone.go:227:140000
 				t102 := pending - 1
+//line quern.dev/ring/actor/alone.go:228:140000
 				var result02 bool
+//line quern.dev/ring/actor/alone.go:229:140000
 			block:
+//line quern.dev/ring/actor/alone.go:230
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190:140000
 					list := int(t82[11])
+//line quern.dev/ring/actor/alone.go:191:140000
 					count := uint32(t72.Post[list])
+//line quern.dev/ring/actor/alone.go:192:140000
 					for i := t102; i < count; i++ {
-						to := t72.Post[list+1+int(i)]
-						t16 := uint32(to)
-						t26 := uint32(to >> 32)
-//line send.go:28
-						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
-							t17 := int(t16) * 16
-							t27 := (int(t16) + 1) * 16
-//line send.go:31
-							b := t72.Post[t17:t27]
-							memory := t72.Post
-							if b[13] == 1 {
-								memory = t72.Host
-							}
-							t33 := b[14]
-//line send.go:36
-							t43 := uint32(b[11])
-//line send.go:36
-							t53 := uint32(b[12])
-							ring := t33
-							slots2 := t43
-							step := t53
-//line send.go:37
-							end := ring + uint64(slots2)*uint64(step)
-							if end > uint64(len(memory)) || ring > end {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded := host2.Load64(r, &b[0])
-//line send.go:41
-							loaded2 := host2.Load64(r, &b[8])
-							t83 := ring
-							t93 := end
-//line send.go:42
-							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
-							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/alone.go:193:140000
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192:140000
+							r.Halt()
+//line quern.dev/ring/actor/alone.go:193:140000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:193:140000
+						to := t72.Post[list+1+int(i)]
+//line quern.dev/ring/actor/alone.go:194:140000
+						t16 := uint32(to)
+//line quern.dev/ring/actor/alone.go:195:140000
+						t26 := uint32(to >> 32)
+//line quern.dev/ring/actor/send.go:28:160000
+						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
+//line quern.dev/ring/actor/send.go:31:160000
+							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:160000
+							t27 := (int(t16) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:160000
+							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:160000
+							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:160000
+							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34:160000
+								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:160000
+							}
+//line quern.dev/ring/actor/send.go:36:160000
+							t33 := b[14]
+//line quern.dev/ring/actor/send.go:36:160000
+							t43 := uint32(b[11])
+//line quern.dev/ring/actor/send.go:36:160000
+							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:160000
+							ring := t33
+//line quern.dev/ring/actor/send.go:38:160000
+							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:160000
+							step := t53
+//line quern.dev/ring/actor/send.go:37:160000
+							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:160000
+							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:160000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:160000
+							}
+//line quern.dev/ring/actor/send.go:41:160000
+							loaded := host2.Load64(r, &b[0])
+//line quern.dev/ring/actor/send.go:41:160000
+							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:160000
+							t83 := ring
+//line quern.dev/ring/actor/send.go:43:160000
+							t93 := end
+//line quern.dev/ring/actor/send.go:42:160000
+							loaded3 := host2.Load64(r, &b[10])
+//line quern.dev/ring/actor/send.go:41:160000
+							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:160000
+						}
+//line quern.dev/ring/actor/alone.go:195:140000
 						t34 := t72
+//line quern.dev/ring/actor/alone.go:196
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:160000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:160000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:160000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:160000
+								}
+//line quern.dev/ring/actor/send.go:59:160000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:160000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81:160000
 									b3 := t18.To.Words
+//line quern.dev/ring/actor/send.go:82:160000
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82:160000
 									t18.To.Owner = uint32(loaded4)
+//line quern.dev/ring/actor/send.go:83:160000
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83:160000
 									if t18.To.Owner != t18.To.Actor {
+//line quern.dev/ring/actor/send.go:84:160000
 										room2 = 2
+//line quern.dev/ring/actor/send.go:85:160000
 									} else {
+//line quern.dev/ring/actor/send.go:86:160000
 										t28 := t18
+//line quern.dev/ring/actor/send.go:87:160000
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86:160000
 										loaded5 := host2.Load64(r, &b3[0])
+//line quern.dev/ring/actor/send.go:87:160000
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86:160000
 										loaded6 := host2.Load64(r, &b3[8])
+//line quern.dev/ring/actor/send.go:87:160000
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86:160000
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86:160000
 										t35.To.Head = t73
+//line quern.dev/ring/actor/send.go:87:160000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:160000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:160000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:160000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:160000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:160000
 										}
+//line quern.dev/ring/actor/send.go:92:160000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:160000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:160000
 										} else {
+//line quern.dev/ring/actor/send.go:95:160000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:160000
 										}
+//line quern.dev/ring/actor/send.go:97:160000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:160000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:160000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:160000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:160000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:160000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:160000
 										break block2
+//line quern.dev/ring/actor/send.go:65:160000
 									}
+//line quern.dev/ring/actor/send.go:66:160000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:160000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:160000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:160000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:160000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:160000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:160000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:160000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:160000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:160000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:160000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:160000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:160000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:160000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:160000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:160000
 									break block2
+//line quern.dev/ring/actor/send.go:75:160000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:160000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:160000
 							}
+//line quern.dev/ring/actor/send.go:75:160000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195:140000
 						ticket2 := ticket
+//line quern.dev/ring/actor/alone.go:196
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
+//line quern.dev/ring/actor/alone.go:201:140000
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201:140000
 							saved2[len(t92)] = result03
+//line quern.dev/ring/actor/alone.go:202:140000
 							t82[12] = i + 1
+//line quern.dev/ring/actor/alone.go:203:140000
 							result02 = false
+//line quern.dev/ring/actor/alone.go:204:140000
 							break block
+//line quern.dev/ring/actor/alone.go:205:140000
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205:140000
 						if room4 == 0 {
+//line quern.dev/ring/actor/alone.go:206:140000
 							t95 := t72
+//line quern.dev/ring/actor/alone.go:207:140000
 							t103 := t92
+//line quern.dev/ring/actor/alone.go:208:140000
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229:140000
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:160000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:160000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229:140000
 							t36 := result04
+//line quern.dev/ring/actor/alone.go:230
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102:160000
 							h := t65[:c2]
+//line quern.dev/ring/actor/send.go:103:160000
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+//line quern.dev/ring/actor/send.go:104:160000
 							kernel.StoreRelaxed(&h[1], t76)
+//line quern.dev/ring/actor/send.go:105:160000
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+//line quern.dev/ring/actor/send.go:106:160000
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114:160000
+							t111 := t85
+//line quern.dev/ring/actor/send.go:115:160000
+						block3:
+//line quern.dev/ring/actor/send.go:116:160000
+							switch {
+//line quern.dev/ring/actor/send.go:117:160000
+							default:
+//line quern.dev/ring/actor/send.go:142:160000
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+//line quern.dev/ring/actor/send.go:143:160000
+								t29 := t111.To.Kind != 1
+//line quern.dev/ring/actor/send.go:144:160000
+								if t29 {
+//line quern.dev/ring/actor/send.go:143:160000
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+//line quern.dev/ring/actor/send.go:144:160000
+									t29 = loaded9 == 0
+//line quern.dev/ring/actor/send.go:145:160000
 								}
+//line quern.dev/ring/actor/send.go:146:160000
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146:160000
+									rung := t111.Control[c3:]
+//line quern.dev/ring/actor/send.go:147:160000
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147:160000
+									t45 := uint64(t111.To.Box)
+//line quern.dev/ring/actor/send.go:148:160000
+									n := t37
+//line quern.dev/ring/actor/send.go:149:160000
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148:160000
+									t57 := min(n, 12)
+//line quern.dev/ring/actor/send.go:149:160000
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149:160000
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+//line quern.dev/ring/actor/send.go:150:160000
+											break block3
+//line quern.dev/ring/actor/send.go:151:160000
+										}
+//line quern.dev/ring/actor/send.go:152:160000
+									}
+//line quern.dev/ring/actor/send.go:154:160000
+									if n >= 12 {
+//line quern.dev/ring/actor/send.go:155:160000
+										rung[0] = 13
+//line quern.dev/ring/actor/send.go:156:160000
+										if t111.To.Kind != 1 {
+//line quern.dev/ring/actor/send.go:157:160000
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133:160000
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+//line quern.dev/ring/actor/send.go:134:160000
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+//line quern.dev/ring/actor/send.go:135:160000
+										}
+//line quern.dev/ring/actor/send.go:136:160000
+										break
+//line quern.dev/ring/actor/send.go:160:160000
+									} else if n&1 == 0 {
+//line quern.dev/ring/actor/send.go:161:160000
+										rung[1+n/2] = box2
+//line quern.dev/ring/actor/send.go:162:160000
+									} else {
+//line quern.dev/ring/actor/send.go:163:160000
+										rung[1+n/2] |= box2 << 32
+//line quern.dev/ring/actor/send.go:164:160000
+									}
+//line quern.dev/ring/actor/send.go:165:160000
+									rung[0] = n + 1
+//line quern.dev/ring/actor/send.go:166:160000
+								}
+//line quern.dev/ring/actor/send.go:167:160000
 							}
+//line quern.dev/ring/actor/send.go:168:160000
 						}
+//line quern.dev/ring/actor/send.go:169:160000
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209:140000
 					result02 = true
+//line quern.dev/ring/actor/alone.go:210:140000
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224:140000
 				result0 = result02
+//line quern.dev/ring/actor/alone.go:225:140000
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42:140000
 			if result0 {
+//line quern.dev/ring/actor/alone.go:43:140000
 				t282 := begin - born
-				t29 := command
+//line quern.dev/ring/actor/alone.go:44:140000
+				t292 := command
+//line quern.dev/ring/actor/alone.go:45:140000
 				t30 := cursor
+//line quern.dev/ring/actor/alone.go:46:140000
 				t31 := box
+//line quern.dev/ring/actor/alone.go:47:140000
 				t322 := in
+//line quern.dev/ring/actor/alone.go:48:140000
 				t332 := mail
-			block3:
+//line quern.dev/ring/actor/alone.go:49:140000
+			block4:
+//line quern.dev/ring/actor/alone.go:50:140000
 				switch {
+//line quern.dev/ring/actor/alone.go:51:140000
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:140000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:140000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:140000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:140000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:140000
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:140000
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109:140000
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109:140000
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109:140000
 							sh.Higher[0] = 1
+//line quern.dev/ring/actor/alone.go:110:140000
 						}
+//line quern.dev/ring/actor/alone.go:111:140000
 						var source uint32 = 9
+//line quern.dev/ring/actor/alone.go:112:140000
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112:140000
 						if sh.Higher[0] != 0 {
+//line quern.dev/ring/actor/alone.go:113:140000
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:140000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:140000
 									continue
+//line quern.dev/ring/actor/alone.go:116:140000
 								}
+//line quern.dev/ring/actor/alone.go:117:140000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118:140000
+								t67 := level
+//line quern.dev/ring/actor/alone.go:119:140000
 								var result05 uint32
+//line quern.dev/ring/actor/alone.go:120:140000
 								switch {
+//line quern.dev/ring/actor/alone.go:121:140000
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:170000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:170000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:170000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:170000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:170000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:170000
 										break
+//line quern.dev/ring/actor/look.go:38:170000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:170000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:170000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118:140000
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:119:140000
 								loaded11 := host2.Load64(r, &t322[at])
+//line quern.dev/ring/actor/alone.go:120:140000
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120:140000
 									t96 := level
+//line quern.dev/ring/actor/alone.go:121:140000
 									source = t96
+//line quern.dev/ring/actor/alone.go:122:140000
 									sides = 1
+//line quern.dev/ring/actor/alone.go:123:140000
 								}
+//line quern.dev/ring/actor/alone.go:124:140000
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123:140000
 							sh.Higher[0] = sides
+//line quern.dev/ring/actor/alone.go:124:140000
 						}
+//line quern.dev/ring/actor/alone.go:125:140000
 						if source == 9 || source < 4 {
+//line quern.dev/ring/actor/alone.go:126:140000
 							next2 := t30[4]
+//line quern.dev/ring/actor/alone.go:127:140000
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:128:140000
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128:140000
 							posted := false
+//line quern.dev/ring/actor/alone.go:129:140000
 							slots3 := uint32(t31[11])
+//line quern.dev/ring/actor/alone.go:130:140000
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130:140000
 								next3 := uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:131:140000
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:132:140000
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:140000
 							}
+//line quern.dev/ring/actor/alone.go:134:140000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:140000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:140000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137:140000
 								source = 4
+//line quern.dev/ring/actor/alone.go:138:140000
 							}
+//line quern.dev/ring/actor/alone.go:139:140000
 						}
+//line quern.dev/ring/actor/alone.go:140:140000
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:140000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:140000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:140000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:140000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:140000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:140000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:140000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:140000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:140000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:140000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:140000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:140000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:140000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:140000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:140000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:170000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:170000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:170000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:170000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:170000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:170000
 										break
+//line quern.dev/ring/actor/look.go:38:170000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:170000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:170000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:140000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:140000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:170000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:170000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:170000
 								} else {
+//line quern.dev/ring/actor/look.go:46:170000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:170000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:140000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:140000
 							}
+//line quern.dev/ring/actor/alone.go:151:140000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:140000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:140000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:140000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153:140000
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:140000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:140000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:140000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:140000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:140000
 								}
+//line quern.dev/ring/actor/alone.go:158:140000
 								cell[w4] = uint32(v)
+//line quern.dev/ring/actor/alone.go:159:140000
 							}
+//line quern.dev/ring/actor/alone.go:160:140000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:140000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:140000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:140000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:140000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:140000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:140000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:140000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:140000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:140000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:140000
 							}
+//line quern.dev/ring/actor/alone.go:168:140000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:140000
 						}
+//line quern.dev/ring/actor/alone.go:170:140000
 					}
+//line quern.dev/ring/actor/alone.go:171:140000
 				}
+//line quern.dev/ring/actor/alone.go:172:140000
 			}
+//line quern.dev/ring/actor/alone.go:173:140000
 		}
+//line quern.dev/ring/actor/alone.go:174:140000
 		beginRow[threadX] = begin
+//line quern.dev/ring/actor/alone.go:175:140000
 		bornRow[threadX] = born
+//line quern.dev/ring/actor/alone.go:176:140000
 	}
+//line quern.dev/ring/actor/alone.go:177:140000
 }
 
 //go:noinline
+//line quern_gen.go:11872:1
 func quernRow2SummariseActor(r *host2.Run, states []summary, t1 int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58:140000
 		_ = states[t1]
+//line quern.dev/ring/actor/alone.go:59:140000
 	}
+//line quern.dev/ring/actor/alone.go:60:140000
 }
 
 //go:noinline
+//line quern_gen.go:11884:1
 func quernRow3SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary]) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58:140000
 		_ = cells[0].In
+//line quern.dev/ring/actor/alone.go:59:140000
 	}
+//line quern.dev/ring/actor/alone.go:60:140000
 }
 
 //go:noinline
+//line quern_gen.go:11896:1
 func quernRow4SummariseActor(r *host2.Run, cells []actor.Cell[samples, summary]) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58:140000
 		_ = cells[0].Out
+//line quern.dev/ring/actor/alone.go:59:140000
 	}
+//line quern.dev/ring/actor/alone.go:60:140000
 }
 
 //go:noinline
+//line quern_gen.go:11908:1
 func quernRow5SummariseActor(r *host2.Run, givens []float32, first2 int, t210 *samples) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line actor.go:26
+//line actor.go:26:150000
 		given := t210.Values[threadX]
+//line actor.go:27:150000
 		givenRow[threadX] = given
+//line actor.go:28:150000
 	}
+//line actor.go:29:150000
 }
 
 //go:noinline
+//line quern_gen.go:11923:1
 func quernRow6SummariseActor(r *host2.Run, reduceAdds []float32, first3 int, sums *[2]float32) {
 	reduceAddRow := reduceAdds[first3:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		reduceAdd := reduceAddRow[threadX]
-//line actor.go:26
+//line actor.go:26:150000
 		sum := reduceAdd
+//line actor.go:27:150000
 		if (threadX+first3)&31 == 0 {
+//line actor.go:28:150000
 			sums[(threadX+first3)>>5] = sum
+//line actor.go:29:150000
 		}
+//line actor.go:30:150000
 	}
+//line actor.go:31:150000
 }
 
 //go:noinline
-func quernRow7SummariseActor(r *host2.Run, t111 *summary, sums *[2]float32, t37 *summary, sh *actor.Status, outcome uint32) {
+//line quern_gen.go:11943:1
+func quernRow7SummariseActor(r *host2.Run, t113 *summary, sums *[2]float32, t38 *summary, result08 kernel.Action, sh *actor.Status) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line actor.go:31
+//line actor.go:31:150000
 		if threadX == 0 {
-			t111.Sum += float64(sums[0]) + float64(sums[1])
-			t111.Count += 64
-			*t37 = *t111
+//line actor.go:32:150000
+			t113.Sum += float64(sums[0]) + float64(sums[1])
+//line actor.go:33:150000
+			t113.Count += 64
+//line actor.go:34:150000
+			*t38 = *t113
+//line actor.go:35:150000
 		}
-//line alone.go:59
+//line actor.go:24:150000
+		result09 := actor.Known(result08)
+//line actor.go:25:150000
+		result2 := result09
+//line quern.dev/ring/actor/alone.go:58:140000
+		outcome := uint32(result2)
+//line quern.dev/ring/actor/alone.go:59:140000
 		if t2 {
+//line quern.dev/ring/actor/alone.go:60:140000
 			sh.Outcome[0] = outcome
+//line quern.dev/ring/actor/alone.go:61:140000
 		}
+//line quern.dev/ring/actor/alone.go:62:140000
 	}
+//line quern.dev/ring/actor/alone.go:63:140000
 }
 
 //go:noinline
-func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:11976:1
+func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first4:][:64]
 	beginRow := begins[first4:][:64]
 	bornRow := borns[first4:][:64]
@@ -9085,445 +11983,755 @@ func quernRow8SummariseActor(r *host2.Run, cs []actor.Context, first4 int, begin
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73:140000
 		if t2 {
+//line quern.dev/ring/actor/alone.go:74:140000
 			now2 := kernel.Clock()
+//line quern.dev/ring/actor/alone.go:75:140000
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75:140000
 			if source2 == 8 {
+//line quern.dev/ring/actor/alone.go:76:140000
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
+//line quern.dev/ring/actor/alone.go:77:140000
 			} else {
+//line quern.dev/ring/actor/alone.go:78:140000
 				t422 := out
+//line quern.dev/ring/actor/alone.go:79:140000
 				t442 := result
+//line quern.dev/ring/actor/alone.go:80:140000
 				t452 := uint32(now3 - begin)
-				t46 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:81:140000
+				t462 := uint32(min(begin-born, 4294967295))
+//line quern.dev/ring/actor/alone.go:174:140000
 				source3 := sh.Missing[0]
+//line quern.dev/ring/actor/alone.go:175:140000
 				t211 := source3
-				var result09 uint32
-				switch {
-				default:
-//line look.go:33
-					if t211 == 4 {
-						result09 = 0
-						break
-//line look.go:35
-					} else if t211 < 4 {
-						result09 = shape.Slots + t211*shape.SideSlots
-						break
-					}
-//line look.go:38
-					result09 = shape.Slots + (t211-1)*shape.SideSlots
-				}
-//line alone.go:175
-				t57 := source3
+//line quern.dev/ring/actor/alone.go:176:140000
 				var result010 uint32
-//line look.go:43
-				if t57 == 4 {
-					result010 = shape.Slots
-				} else {
-					result010 = shape.SideSlots
-				}
-//line alone.go:175
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
-				t77 := at3
-				t86 := at3 + shape.Out
-//line alone.go:176
-				slot3 := t422[t77:t86]
-				tag2 := uint64(sh.Ticket+1) << 32
-				reply2 := words[t97:t104]
-				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
-				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
-				for w6 := 0; w6 < len(reply2); w6++ {
-					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
-				}
-//line alone.go:79
-				cursor[source2] = sh.Ticket + 1
-			}
-			t48 := now3
-			begin = t48
-//line alone.go:81
-			sh.Missing[0] = 9
-			t552 := !forwards
-			if !t552 {
-				t49 := c
-				t50 := cursor
-//line alone.go:82
-				t532 := words[t51:t522]
-				var result011 bool
-			block7:
+//line quern.dev/ring/actor/alone.go:177:140000
 				switch {
+//line quern.dev/ring/actor/alone.go:178:140000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/look.go:33:170000
+					if t211 == 4 {
+//line quern.dev/ring/actor/look.go:34:170000
+						result010 = 0
+//line quern.dev/ring/actor/look.go:35:170000
+						break
+//line quern.dev/ring/actor/look.go:35:170000
+					} else if t211 < 4 {
+//line quern.dev/ring/actor/look.go:36:170000
+						result010 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:170000
+						break
+//line quern.dev/ring/actor/look.go:38:170000
+					}
+//line quern.dev/ring/actor/look.go:38:170000
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:170000
+				}
+//line quern.dev/ring/actor/alone.go:175:140000
+				t58 := source3
+//line quern.dev/ring/actor/alone.go:176:140000
+				var result011 uint32
+//line quern.dev/ring/actor/look.go:43:170000
+				if t58 == 4 {
+//line quern.dev/ring/actor/look.go:44:170000
+					result011 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:170000
+				} else {
+//line quern.dev/ring/actor/look.go:46:170000
+					result011 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:170000
+				}
+//line quern.dev/ring/actor/alone.go:175:140000
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:176:140000
+				t77 := at3
+//line quern.dev/ring/actor/alone.go:177:140000
+				t86 := at3 + shape.Out
+//line quern.dev/ring/actor/alone.go:176:140000
+				slot3 := t422[t77:t86]
+//line quern.dev/ring/actor/alone.go:177:140000
+				tag2 := uint64(sh.Ticket+1) << 32
+//line quern.dev/ring/actor/alone.go:178:140000
+				reply2 := words[t97:t104]
+//line quern.dev/ring/actor/alone.go:179:140000
+				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
+//line quern.dev/ring/actor/alone.go:180:140000
+				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
+//line quern.dev/ring/actor/alone.go:181:140000
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
+//line quern.dev/ring/actor/alone.go:182:140000
+				for w6 := 0; w6 < len(reply2); w6++ {
+//line quern.dev/ring/actor/alone.go:183:140000
+					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
+//line quern.dev/ring/actor/alone.go:184:140000
+				}
+//line quern.dev/ring/actor/alone.go:79:140000
+				cursor[source2] = sh.Ticket + 1
+//line quern.dev/ring/actor/alone.go:80:140000
+			}
+//line quern.dev/ring/actor/alone.go:81:140000
+			t48 := now3
+//line quern.dev/ring/actor/alone.go:82:140000
+			begin = t48
+//line quern.dev/ring/actor/alone.go:81:140000
+			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:140000
+			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:140000
+			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:140000
+				t49 := c
+//line quern.dev/ring/actor/alone.go:85:140000
+				t50 := cursor
+//line quern.dev/ring/actor/alone.go:82:140000
+				t532 := words[t51:t522]
+//line quern.dev/ring/actor/alone.go:83:140000
+				var result012 bool
+//line quern.dev/ring/actor/alone.go:84:140000
+			block8:
+//line quern.dev/ring/actor/alone.go:85:140000
+				switch {
+//line quern.dev/ring/actor/alone.go:86:140000
+				default:
+//line quern.dev/ring/actor/alone.go:190:140000
 					list2 := int(t50[11])
+//line quern.dev/ring/actor/alone.go:191:140000
 					count2 := uint32(t49.Post[list2])
-					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t49.Post[list2+1+int(i2)]
-						t113 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
-//line send.go:31
-							t114 := int(t113) * 16
-							t214 := (int(t113) + 1) * 16
-//line send.go:31
-							b5 := t49.Post[t114:t214]
-							memory2 := t49.Post
-							if b5[13] == 1 {
-								memory2 = t49.Host
-							}
-							t38 := b5[14]
-//line send.go:36
-							t47 := uint32(b5[11])
-//line send.go:36
-							t58 := uint32(b5[12])
-							ring3 := t38
-							slots4 := t47
-							step2 := t58
-//line send.go:37
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded15 := host2.Load64(r, &b5[0])
-//line send.go:41
-							loaded16 := host2.Load64(r, &b5[8])
-							t87 := ring3
-							t98 := end2
-//line send.go:42
-							loaded17 := host2.Load64(r, &b5[10])
-//line send.go:41
-							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/alone.go:192:140000
+					for i3 := uint32(0); i3 < count2; i3++ {
+//line quern.dev/ring/actor/alone.go:193:140000
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192:140000
+							r.Halt()
+//line quern.dev/ring/actor/alone.go:193:140000
 						}
-//line alone.go:195
-						t39 := t49
+//line quern.dev/ring/actor/alone.go:193:140000
+						to2 := t49.Post[list2+1+int(i3)]
+//line quern.dev/ring/actor/alone.go:194:140000
+						t114 := uint32(to2)
+//line quern.dev/ring/actor/alone.go:195:140000
+						t213 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:160000
+						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
+//line quern.dev/ring/actor/send.go:31:160000
+							t115 := int(t114) * 16
+//line quern.dev/ring/actor/send.go:32:160000
+							t214 := (int(t114) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:160000
+							b4 := t49.Post[t115:t214]
+//line quern.dev/ring/actor/send.go:32:160000
+							memory2 := t49.Post
+//line quern.dev/ring/actor/send.go:33:160000
+							if b4[13] == 1 {
+//line quern.dev/ring/actor/send.go:34:160000
+								memory2 = t49.Host
+//line quern.dev/ring/actor/send.go:35:160000
+							}
+//line quern.dev/ring/actor/send.go:36:160000
+							t39 := b4[14]
+//line quern.dev/ring/actor/send.go:36:160000
+							t47 := uint32(b4[11])
+//line quern.dev/ring/actor/send.go:36:160000
+							t59 := uint32(b4[12])
+//line quern.dev/ring/actor/send.go:37:160000
+							ring3 := t39
+//line quern.dev/ring/actor/send.go:38:160000
+							slots4 := t47
+//line quern.dev/ring/actor/send.go:39:160000
+							step2 := t59
+//line quern.dev/ring/actor/send.go:37:160000
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+//line quern.dev/ring/actor/send.go:38:160000
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line quern.dev/ring/actor/send.go:39:160000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:160000
+							}
+//line quern.dev/ring/actor/send.go:41:160000
+							loaded15 := host2.Load64(r, &b4[0])
+//line quern.dev/ring/actor/send.go:41:160000
+							loaded16 := host2.Load64(r, &b4[8])
+//line quern.dev/ring/actor/send.go:42:160000
+							t87 := ring3
+//line quern.dev/ring/actor/send.go:43:160000
+							t98 := end2
+//line quern.dev/ring/actor/send.go:42:160000
+							loaded17 := host2.Load64(r, &b4[10])
+//line quern.dev/ring/actor/send.go:41:160000
+							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/send.go:42:160000
+						}
+//line quern.dev/ring/actor/alone.go:195:140000
+						t310 := t49
+//line quern.dev/ring/actor/alone.go:196
 						var ticket3 uint32
 						var room5 uint32
-					block8:
+					block9:
 						switch {
 						default:
-//line send.go:58
-							for b6 := t39.To.Words; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
-									t115 := t39
-//line send.go:81
-									b7 := t115.To.Words
-									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:82
-									t115.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:58:160000
+							for b5 := t310.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:160000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:160000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:160000
+								}
+//line quern.dev/ring/actor/send.go:59:160000
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+//line quern.dev/ring/actor/send.go:60:160000
+									t116 := t310
+//line quern.dev/ring/actor/send.go:81:160000
+									b6 := t116.To.Words
+//line quern.dev/ring/actor/send.go:82:160000
+									loaded18 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:82:160000
+									t116.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:83:160000
 									var room6 uint32
-//line send.go:83
-									if t115.To.Owner != t115.To.Actor {
+//line quern.dev/ring/actor/send.go:83:160000
+									if t116.To.Owner != t116.To.Actor {
+//line quern.dev/ring/actor/send.go:84:160000
 										room6 = 2
+//line quern.dev/ring/actor/send.go:85:160000
 									} else {
-										t215 := t115
-										t310 := t115
-//line send.go:86
-										loaded19 := host2.Load64(r, &b7[0])
-										t59 := loaded19
-//line send.go:86
-										loaded20 := host2.Load64(r, &b7[8])
+//line quern.dev/ring/actor/send.go:86:160000
+										t215 := t116
+//line quern.dev/ring/actor/send.go:87:160000
+										t311 := t116
+//line quern.dev/ring/actor/send.go:86:160000
+										loaded19 := host2.Load64(r, &b6[0])
+//line quern.dev/ring/actor/send.go:87:160000
+										t510 := loaded19
+//line quern.dev/ring/actor/send.go:86:160000
+										loaded20 := host2.Load64(r, &b6[8])
+//line quern.dev/ring/actor/send.go:87:160000
 										t78 := uint32(loaded20)
-//line send.go:86
-										t215.To.Tail = t59
-//line send.go:86
-										t310.To.Head = t78
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line quern.dev/ring/actor/send.go:86:160000
+										t215.To.Tail = t510
+//line quern.dev/ring/actor/send.go:86:160000
+										t311.To.Head = t78
+//line quern.dev/ring/actor/send.go:87:160000
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:160000
+											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
+//line quern.dev/ring/actor/send.go:89:160000
 											head2 := loaded21
-//line send.go:89
-											kernel.StoreRelaxed(&b7[8], head2)
-											t115.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:89:160000
+											kernel.StoreRelaxed(&b6[8], head2)
+//line quern.dev/ring/actor/send.go:90:160000
+											t116.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:91:160000
 										}
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
+//line quern.dev/ring/actor/send.go:92:160000
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
+//line quern.dev/ring/actor/send.go:93:160000
 											room6 = 1
+//line quern.dev/ring/actor/send.go:94:160000
 										} else {
+//line quern.dev/ring/actor/send.go:95:160000
 											room6 = 0
+//line quern.dev/ring/actor/send.go:96:160000
 										}
+//line quern.dev/ring/actor/send.go:97:160000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:160000
 									room7 := room6
+//line quern.dev/ring/actor/send.go:61:160000
 									if room7 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b6[1], 1)
+//line quern.dev/ring/actor/send.go:61:160000
+										atomic.AddUint64(&b5[1], 1)
+//line quern.dev/ring/actor/send.go:62:160000
 										ticket3 = 0
+//line quern.dev/ring/actor/send.go:63:160000
 										room5 = room7
-										break block8
+//line quern.dev/ring/actor/send.go:64:160000
+										break block9
+//line quern.dev/ring/actor/send.go:65:160000
 									}
+//line quern.dev/ring/actor/send.go:66:160000
 								}
-//line send.go:65
-								loaded22 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:65:160000
+								loaded22 := host2.Load64(r, &b5[10])
+//line quern.dev/ring/actor/send.go:66:160000
 								owner2 := uint32(loaded22)
-//line send.go:68
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:160000
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:160000
 								tail2 := old2
-//line send.go:69
-								if tail2 == t39.To.Tail {
-									t510 := t39
-									t67 := t39
+//line quern.dev/ring/actor/send.go:69:160000
+								if tail2 == t310.To.Tail {
+//line quern.dev/ring/actor/send.go:70:160000
+									t511 := t310
+//line quern.dev/ring/actor/send.go:71:160000
+									t68 := t310
+//line quern.dev/ring/actor/send.go:72:160000
 									t79 := tail2 + 1
+//line quern.dev/ring/actor/send.go:73:160000
 									t88 := owner2
-//line send.go:70
-									t510.To.Tail = t79
-//line send.go:70
-									t67.To.Owner = t88
+//line quern.dev/ring/actor/send.go:70:160000
+									t511.To.Tail = t79
+//line quern.dev/ring/actor/send.go:70:160000
+									t68.To.Owner = t88
+//line quern.dev/ring/actor/send.go:71:160000
 									t99 := uint32(tail2)
+//line quern.dev/ring/actor/send.go:72:160000
 									ticket3 = t99
+//line quern.dev/ring/actor/send.go:73:160000
 									room5 = 0
-									break block8
+//line quern.dev/ring/actor/send.go:74:160000
+									break block9
+//line quern.dev/ring/actor/send.go:75:160000
 								}
-//line send.go:73
-								t39.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:73:160000
+								t310.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:74:160000
 							}
+//line quern.dev/ring/actor/send.go:75:160000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195:140000
 						ticket4 := ticket3
+//line quern.dev/ring/actor/alone.go:196
 						room8 := room5
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
-							t68 := int(t50[13])
-//line alone.go:197
+							t69 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t710 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t49.Post[t68:t710]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t49.Post[t69:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result012 := t49.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result012
-							t50[12] = i2 + 1
-							result011 = false
-							break block7
+//line quern.dev/ring/actor/alone.go:201:140000
+							result013 := t49.Correlation()
+//line quern.dev/ring/actor/alone.go:201:140000
+							saved3[len(t532)] = result013
+//line quern.dev/ring/actor/alone.go:202:140000
+							t50[12] = i3 + 1
+//line quern.dev/ring/actor/alone.go:203:140000
+							result012 = false
+//line quern.dev/ring/actor/alone.go:204:140000
+							break block8
+//line quern.dev/ring/actor/alone.go:205:140000
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205:140000
 						if room8 == 0 {
+//line quern.dev/ring/actor/alone.go:206:140000
 							t910 := t49
+//line quern.dev/ring/actor/alone.go:207:140000
 							t105 := t532
-							t116 := ticket4
-//line alone.go:229
-							t117 := t116
-//line send.go:49
-							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
-//line send.go:49
-							result013 := t910.To.Ring[t118:]
-//line alone.go:229
-							t311 := result013
-							t410 := uint64(t116+1) << 32
-							slot4 := t311
+//line quern.dev/ring/actor/alone.go:208:140000
+							t117 := ticket4
+//line quern.dev/ring/actor/alone.go:229:140000
+							t118 := t117
+//line quern.dev/ring/actor/send.go:49:160000
+							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
+//line quern.dev/ring/actor/send.go:49:160000
+							result014 := t910.To.Ring[t119:]
+//line quern.dev/ring/actor/alone.go:229:140000
+							t312 := result014
+//line quern.dev/ring/actor/alone.go:230
+							t410 := uint64(t117+1) << 32
+							slot4 := t312
 							tag3 := t410
-//line alone.go:230
-							t511 := t910
-							t69 := slot4
+//line quern.dev/ring/actor/alone.go:230
+							t512 := t910
+							t610 := slot4
 							t711 := tag3
-//line send.go:102
-							h2 := t69[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102:160000
+							h2 := t610[:c2]
+//line quern.dev/ring/actor/send.go:103:160000
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
+//line quern.dev/ring/actor/send.go:104:160000
 							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/send.go:105:160000
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
+//line quern.dev/ring/actor/send.go:106:160000
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t105); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
 							t89 := t910
-//line send.go:113
-							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114:160000
+							t120 := t89
+//line quern.dev/ring/actor/send.go:115:160000
+						block10:
+//line quern.dev/ring/actor/send.go:116:160000
+							switch {
+//line quern.dev/ring/actor/send.go:117:160000
+							default:
+//line quern.dev/ring/actor/send.go:142:160000
 								kernel.Fence()
-								b8 := t89.To.Words
-								loaded23 := host2.Load64(r, &b8[9])
-								if loaded23 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t89.Host[0], 1)
+//line quern.dev/ring/actor/send.go:143:160000
+								t216 := t120.To.Kind != 1
+//line quern.dev/ring/actor/send.go:144:160000
+								if t216 {
+//line quern.dev/ring/actor/send.go:143:160000
+									loaded23 := host2.Load64(r, &t120.To.Words[9])
+//line quern.dev/ring/actor/send.go:144:160000
+									t216 = loaded23 == 0
+//line quern.dev/ring/actor/send.go:145:160000
 								}
+//line quern.dev/ring/actor/send.go:146:160000
+								if !t216 {
+//line quern.dev/ring/actor/send.go:146:160000
+									rung2 := t120.Control[c3:]
+//line quern.dev/ring/actor/send.go:147:160000
+									t313 := rung2[0]
+//line quern.dev/ring/actor/send.go:147:160000
+									t411 := uint64(t120.To.Box)
+//line quern.dev/ring/actor/send.go:148:160000
+									n2 := t313
+//line quern.dev/ring/actor/send.go:149:160000
+									box3 := t411
+//line quern.dev/ring/actor/send.go:148:160000
+									t513 := min(n2, 12)
+//line quern.dev/ring/actor/send.go:149:160000
+									for i4 := uint64(0); i4 < t513; i4++ {
+//line quern.dev/ring/actor/send.go:149:160000
+										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
+//line quern.dev/ring/actor/send.go:150:160000
+											break block10
+//line quern.dev/ring/actor/send.go:151:160000
+										}
+//line quern.dev/ring/actor/send.go:152:160000
+									}
+//line quern.dev/ring/actor/send.go:154:160000
+									if n2 >= 12 {
+//line quern.dev/ring/actor/send.go:155:160000
+										rung2[0] = 13
+//line quern.dev/ring/actor/send.go:156:160000
+										if t120.To.Kind != 1 {
+//line quern.dev/ring/actor/send.go:157:160000
+											t611 := t120
+//line quern.dev/ring/actor/send.go:133:160000
+											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
+//line quern.dev/ring/actor/send.go:134:160000
+											kernel.StoreRelaxed(&t611.Host[0], 1)
+//line quern.dev/ring/actor/send.go:135:160000
+										}
+//line quern.dev/ring/actor/send.go:136:160000
+										break
+//line quern.dev/ring/actor/send.go:160:160000
+									} else if n2&1 == 0 {
+//line quern.dev/ring/actor/send.go:161:160000
+										rung2[1+n2/2] = box3
+//line quern.dev/ring/actor/send.go:162:160000
+									} else {
+//line quern.dev/ring/actor/send.go:163:160000
+										rung2[1+n2/2] |= box3 << 32
+//line quern.dev/ring/actor/send.go:164:160000
+									}
+//line quern.dev/ring/actor/send.go:165:160000
+									rung2[0] = n2 + 1
+//line quern.dev/ring/actor/send.go:166:160000
+								}
+//line quern.dev/ring/actor/send.go:167:160000
 							}
+//line quern.dev/ring/actor/send.go:168:160000
 						}
+//line quern.dev/ring/actor/send.go:169:160000
 					}
-//line alone.go:209
-					result011 = true
+//line quern.dev/ring/actor/alone.go:209:140000
+					result012 = true
+//line quern.dev/ring/actor/alone.go:210:140000
 				}
-//line alone.go:82
-				t552 = result011
+//line quern.dev/ring/actor/alone.go:82:140000
+				t552 = result012
+//line quern.dev/ring/actor/alone.go:83:140000
 			}
+//line quern.dev/ring/actor/alone.go:84:140000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:140000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:140000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:140000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:140000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:140000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88:140000
 				t622 := in
+//line quern.dev/ring/actor/alone.go:89:140000
 				t632 := mail
-			block9:
+//line quern.dev/ring/actor/alone.go:90:140000
+			block11:
+//line quern.dev/ring/actor/alone.go:91:140000
 				switch {
+//line quern.dev/ring/actor/alone.go:92:140000
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:140000
 					loaded24 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:140000
 					ordered2 := loaded24
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:140000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:140000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:140000
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:140000
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
-//line alone.go:109
-							sh.Hint[0] = t411
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109:140000
+							t412 := hint2
+//line quern.dev/ring/actor/alone.go:109:140000
+							sh.Hint[0] = t412
+//line quern.dev/ring/actor/alone.go:109:140000
 							sh.Higher[0] = 1
+//line quern.dev/ring/actor/alone.go:110:140000
 						}
+//line quern.dev/ring/actor/alone.go:111:140000
 						var source4 uint32 = 9
+//line quern.dev/ring/actor/alone.go:112:140000
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112:140000
 						if sh.Higher[0] != 0 {
+//line quern.dev/ring/actor/alone.go:113:140000
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:140000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:140000
 									continue
+//line quern.dev/ring/actor/alone.go:116:140000
 								}
+//line quern.dev/ring/actor/alone.go:117:140000
 								next4 := t60[level2]
-								t610 := level2
-								var result014 uint32
-								switch {
-								default:
-//line look.go:33
-									if t610 == 4 {
-										result014 = 0
-										break
-//line look.go:35
-									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
-								}
-//line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded25 := host2.Load64(r, &t622[at4])
-								if uint32(loaded25>>32) == next4+1 {
-//line alone.go:120
-									t911 := level2
-									source4 = t911
-									sides2 = 1
-								}
-							}
-//line alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded26>>32) == next5+1
-//line alone.go:128
-							posted2 := false
-							slots5 := uint32(t61[11])
-							if slots5 != 0 {
-//line alone.go:130
-								next6 := uint32(t61[8])
-								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
-								posted2 = uint32(loaded27>>32) == next6+1
-							}
-							if posted2 && !(middle2 && t60[8] == 8) {
-								source4 = 8
-							} else if middle2 {
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line alone.go:143
-							t123 := t622
-							ring4 := t123
-							var at5 uint32
-//line alone.go:144
-							if source4 == 8 {
-								sh.Ticket = uint32(t61[8])
-								t133 := t632
-//line alone.go:146
-								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring4 = t133
-								at5 = t143
-							} else {
-//line alone.go:148
-								sh.Ticket = t60[source4]
-								t163 := source4
+//line quern.dev/ring/actor/alone.go:118:140000
+								t612 := level2
+//line quern.dev/ring/actor/alone.go:119:140000
 								var result015 uint32
+//line quern.dev/ring/actor/alone.go:120:140000
 								switch {
+//line quern.dev/ring/actor/alone.go:121:140000
 								default:
-//line look.go:33
-									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:33:170000
+									if t612 == 4 {
+//line quern.dev/ring/actor/look.go:34:170000
 										result015 = 0
+//line quern.dev/ring/actor/look.go:35:170000
 										break
-//line look.go:35
-									} else if t163 < 4 {
-										result015 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:170000
+									} else if t612 < 4 {
+//line quern.dev/ring/actor/look.go:36:170000
+										result015 = shape.Slots + t612*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:170000
 										break
+//line quern.dev/ring/actor/look.go:38:170000
 									}
-//line look.go:38
-									result015 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:170000
+									result015 = shape.Slots + (t612-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:170000
 								}
-//line alone.go:149
-								t193 := source4
-								var result016 uint32
-//line look.go:43
-								if t193 == 4 {
-									result016 = shape.Slots
-								} else {
-									result016 = shape.SideSlots
+//line quern.dev/ring/actor/alone.go:118:140000
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:119:140000
+								loaded25 := host2.Load64(r, &t622[at4])
+//line quern.dev/ring/actor/alone.go:120:140000
+								if uint32(loaded25>>32) == next4+1 {
+//line quern.dev/ring/actor/alone.go:120:140000
+									t911 := level2
+//line quern.dev/ring/actor/alone.go:121:140000
+									source4 = t911
+//line quern.dev/ring/actor/alone.go:122:140000
+									sides2 = 1
+//line quern.dev/ring/actor/alone.go:123:140000
 								}
-//line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:124:140000
 							}
-							t216 := at5
-							t223 := at5 + shape.In
-//line alone.go:151
-							slot5 := ring4[t216:t223]
-							cell2 := words[:t233]
-							for w9 := 0; w9 < len(slot5); w9++ {
-								loaded28 := host2.Load64(r, &slot5[w9])
-								v2 := loaded28
-//line alone.go:155
-								if uint32(v2>>32) != sh.Ticket+1 {
-									break block9
-								}
-								cell2[w9] = uint32(v2)
-							}
-							reply3 := cell2[t253:t263]
-							for w10 := 0; w10 < len(reply3); w10++ {
-								reply3[w10] = 0
-							}
-							t293 := source4
-//line alone.go:164
-							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
-							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
-								sh.Late = 1
-							}
-							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:123:140000
+							sh.Higher[0] = sides2
+//line quern.dev/ring/actor/alone.go:124:140000
 						}
+//line quern.dev/ring/actor/alone.go:125:140000
+						if source4 == 9 || source4 < 4 {
+//line quern.dev/ring/actor/alone.go:126:140000
+							next5 := t60[4]
+//line quern.dev/ring/actor/alone.go:127:140000
+							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:128:140000
+							middle2 := uint32(loaded26>>32) == next5+1
+//line quern.dev/ring/actor/alone.go:128:140000
+							posted2 := false
+//line quern.dev/ring/actor/alone.go:129:140000
+							slots5 := uint32(t61[11])
+//line quern.dev/ring/actor/alone.go:130:140000
+							if slots5 != 0 {
+//line quern.dev/ring/actor/alone.go:130:140000
+								next6 := uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:131:140000
+								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:132:140000
+								posted2 = uint32(loaded27>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:140000
+							}
+//line quern.dev/ring/actor/alone.go:134:140000
+							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:140000
+								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:140000
+							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137:140000
+								source4 = 4
+//line quern.dev/ring/actor/alone.go:138:140000
+							}
+//line quern.dev/ring/actor/alone.go:139:140000
+						}
+//line quern.dev/ring/actor/alone.go:140:140000
+						if !(source4 == 9) {
+//line quern.dev/ring/actor/alone.go:143:140000
+							t123 := t622
+//line quern.dev/ring/actor/alone.go:144:140000
+							ring4 := t123
+//line quern.dev/ring/actor/alone.go:145:140000
+							var at5 uint32
+//line quern.dev/ring/actor/alone.go:144:140000
+							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:140000
+								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:140000
+								t133 := t632
+//line quern.dev/ring/actor/alone.go:146:140000
+								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:140000
+								ring4 = t133
+//line quern.dev/ring/actor/alone.go:148:140000
+								at5 = t143
+//line quern.dev/ring/actor/alone.go:149:140000
+							} else {
+//line quern.dev/ring/actor/alone.go:148:140000
+								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:140000
+								t163 := source4
+//line quern.dev/ring/actor/alone.go:150:140000
+								var result016 uint32
+//line quern.dev/ring/actor/alone.go:151:140000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:140000
+								default:
+//line quern.dev/ring/actor/look.go:33:170000
+									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:34:170000
+										result016 = 0
+//line quern.dev/ring/actor/look.go:35:170000
+										break
+//line quern.dev/ring/actor/look.go:35:170000
+									} else if t163 < 4 {
+//line quern.dev/ring/actor/look.go:36:170000
+										result016 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:170000
+										break
+//line quern.dev/ring/actor/look.go:38:170000
+									}
+//line quern.dev/ring/actor/look.go:38:170000
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:170000
+								}
+//line quern.dev/ring/actor/alone.go:149:140000
+								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:140000
+								var result017 uint32
+//line quern.dev/ring/actor/look.go:43:170000
+								if t193 == 4 {
+//line quern.dev/ring/actor/look.go:44:170000
+									result017 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:170000
+								} else {
+//line quern.dev/ring/actor/look.go:46:170000
+									result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:170000
+								}
+//line quern.dev/ring/actor/alone.go:149:140000
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:140000
+							}
+//line quern.dev/ring/actor/alone.go:151:140000
+							t217 := at5
+//line quern.dev/ring/actor/alone.go:152:140000
+							t223 := at5 + shape.In
+//line quern.dev/ring/actor/alone.go:151:140000
+							slot5 := ring4[t217:t223]
+//line quern.dev/ring/actor/alone.go:152:140000
+							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:153:140000
+							for w9 := 0; w9 < len(slot5); w9++ {
+//line quern.dev/ring/actor/alone.go:154:140000
+								loaded28 := host2.Load64(r, &slot5[w9])
+//line quern.dev/ring/actor/alone.go:155:140000
+								v2 := loaded28
+//line quern.dev/ring/actor/alone.go:155:140000
+								if uint32(v2>>32) != sh.Ticket+1 {
+//line quern.dev/ring/actor/alone.go:156:140000
+									break block11
+//line quern.dev/ring/actor/alone.go:157:140000
+								}
+//line quern.dev/ring/actor/alone.go:158:140000
+								cell2[w9] = uint32(v2)
+//line quern.dev/ring/actor/alone.go:159:140000
+							}
+//line quern.dev/ring/actor/alone.go:160:140000
+							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:140000
+							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:140000
+								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:140000
+							}
+//line quern.dev/ring/actor/alone.go:164:140000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:140000
+							sh.Late = 0
+//line quern.dev/ring/actor/alone.go:164:140000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:140000
+							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:140000
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
+//line quern.dev/ring/actor/alone.go:166:140000
+								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:140000
+							}
+//line quern.dev/ring/actor/alone.go:168:140000
+							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:140000
+						}
+//line quern.dev/ring/actor/alone.go:170:140000
 					}
+//line quern.dev/ring/actor/alone.go:171:140000
 				}
+//line quern.dev/ring/actor/alone.go:172:140000
 			}
+//line quern.dev/ring/actor/alone.go:173:140000
 		}
+//line quern.dev/ring/actor/alone.go:174:140000
 		beginRow[threadX] = begin
+//line quern.dev/ring/actor/alone.go:175:140000
 	}
+//line quern.dev/ring/actor/alone.go:176:140000
 }
 
 //go:noinline
+//line quern_gen.go:12722:1
 func quernRow9SummariseActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92:140000
 		if t2 {
+//line quern.dev/ring/actor/alone.go:93:140000
 			kernel.StoreRelaxed(&box[9], 1)
+//line quern.dev/ring/actor/alone.go:94:140000
 			kernel.StoreRelease(&command[8], start)
+//line quern.dev/ring/actor/alone.go:95:140000
 		}
+//line quern.dev/ring/actor/alone.go:96:140000
 	}
+//line quern.dev/ring/actor/alone.go:97:140000
 }

@@ -15,91 +15,42 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
 
-var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "rankActor", Package: "quern.dev/examples/pagerank", Pos: "quern_gen.go:11",
-	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
-		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "part", Size: 106648},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
-	},
-	PTX: quernPTX,
-	Variants: []gpu.Variant{
-		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 55},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 163, Col: 20},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 167, Col: 15},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 173, Col: 33},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 173, Col: 42},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 28, Col: 13},
-			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 181, Col: 5},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 190, Col: 28},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 45},
-			{Kind: gpu.IndexSite, File: "rank.go", Line: 224, Col: 11},
-			{Kind: gpu.DivideSite, File: "rank.go", Line: 224, Col: 37},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
-		}},
-	},
-	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
-	Shared: 128,
-	Host:   quernHostRankActor,
-})
-
-var _ = rankActor // compiled, not called
-
-func rankActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []part, inbox, outbox, post, host []uint64) {
-	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *part, in *message, out *ranks) kernel.Action {
-		return rank(t, c, state, in, out)
-	})
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/examples/pagerank",
+	Text:    quern_gen_ptx,
+	Sum:     "63de6f93aa9e56614d0d2341fca4ffd5546b79970eb7d34e238b5447eab3a208",
 }
 
-var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threads: 32}
-
-// SpawnRank makes an actor with the handler rank.
-//
-// rank takes a message of another actor, sends what is to be sent, and goes on to the
-// next step when all has come.
-//
-// Nothing waits in it: what a full mailbox does not take stays in the state, and a
-// tick to the actor itself has it called again. Not even that needs room: if its own
-// mailbox is full it is called for what is in there. So no circle of full mailboxes
-// comes to a halt, and no message is lost, whatever the size of the mailboxes.
-func SpawnRank(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[message, ranks], error) {
-	return ring.Spawn[part, message, ranks](ctx, rt, quernRankProgram, o)
-}
-
-// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
-var (
-	_ = (*part)((*struct {
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__rank          func(t kernel.Thread, c *actor.Context, p *part, in *message, out *ranks) kernel.Action
+	quern_gen_is_stale__run_go_generate__actor_Context struct {
+		Post    []uint64
+		Host    []uint64
+		Control []uint64
+		Mailbox uint32
+		ID      uint32
+		Wakes   uint32
+		Words   []uint32
+		At      uint32
+		To      actor.Target
+	}
+	quern_gen_is_stale__run_go_generate__actor_Target struct {
+		Box   uint32
+		Actor uint32
+		Tail  uint64
+		Head  uint32
+		Words []uint64
+		Ring  []uint64
+		Slots uint32
+		Step  uint32
+		Kind  uint32
+		Owner uint32
+	}
+	quern_gen_is_stale__run_go_generate__part struct {
 		Peers       actor.Group[message]
 		Parts       uint32
 		Vertices    uint32
@@ -127,31 +78,153 @@ var (
 		Degree      [512]uint32
 		Done        [2560]uint32
 		Chunk       [2048]chunk
-	})(nil))
-	_ = (*actor.Group[message])((*struct{ Place uint32 })(nil))
-	_ = (*chunk)((*struct {
+	}
+	quern_gen_is_stale__run_go_generate__actor_Group_message struct{ Place uint32 }
+	quern_gen_is_stale__run_go_generate__chunk               struct {
 		To     uint32
 		Count  uint32
 		Source [8]uint16
 		Target [8]uint16
-	})(nil))
-	_ = (*message)((*struct {
+	}
+	quern_gen_is_stale__run_go_generate__message struct {
 		Kind   uint32
 		Step   uint32
 		Count  uint32
 		From   uint32
 		Value  [8]int64
 		Target [8]uint16
-	})(nil))
-	_ = (*ranks)((*struct {
+	}
+	quern_gen_is_stale__run_go_generate__ranks struct {
 		Rank      [8]int64
 		Converged uint32
 		Step      uint32
 		Sent      int64
 		Refused   int64
 		Change    int64
-	})(nil))
+	}
+	quern_gen_is_stale__run_go_generate__actor_Shape struct {
+		Epoch      uint32
+		First      uint32
+		Slots      uint32
+		SideSlots  uint32
+		In         uint32
+		InStep     uint32
+		Out        uint32
+		OutStep    uint32
+		Reciprocal uint32
+		Batch      uint32
+		Stride     uint32
+		OutAt      uint32
+		RawAt      uint32
+		Messages   uint32
+		Leaves     uint32
+		Alone      uint32
+		Wakes      uint32
+		Nap        uint32
+		Idle       int64
+		Life       int64
+		Spin       int64
+		Clock      int64
+	}
 )
+
+var (
+	_ quern_gen_is_stale__run_go_generate__rank = rank
+	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Context)((*actor.Context)(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Target)((*actor.Target)(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__part)((*part)(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Group_message)((*actor.Group[message])(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__chunk)((*chunk)(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__message)((*message)(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__ranks)((*ranks)(nil))
+	_                                           = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
+)
+
+var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
+	Name: "rankActor", Package: "quern.dev/examples/pagerank", Pos: "rank.go:103",
+	Handler: "rank",
+	Params: []gpu.Param{
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
+		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "states", Kind: gpu.Slice, Type: "main.part", Size: 106648, Layout: "struct{Peers struct{Place uint32}; Parts uint32; Vertices uint32; Chunks uint32; Expected uint32; All int64; Damping float64; Tolerance int64; Limit uint32; Running uint32; Ticking uint32; Converged uint32; Step uint32; First uint32; Dangling int64; Change int64; Sent int64; Refused int64; LastChange int64; Arrived [2]uint32; AllDangling [2]int64; AllChange [2]int64; Rank [512]int64; Next [2][512]int64; Degree [512]uint32; Done [2560]uint32; Chunk [2048]struct{To uint32; Count uint32; Source [8]uint16; Target [8]uint16}}"},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 109, Col: 23},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 35},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 22},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 117, Col: 55},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 163, Col: 20},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 167, Col: 15},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 173, Col: 33},
+			{Kind: gpu.DivideSite, File: "rank.go", Line: 173, Col: 42},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 180, Col: 24},
+			{Kind: gpu.PanicSite, File: "rank.go", Line: 180, Col: 24, Text: "group has no member of this number"},
+			{Kind: gpu.SliceSite, File: "rank.go", Line: 180, Col: 7},
+			{Kind: gpu.PanicSite, File: "rank.go", Line: 180, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 181, Col: 5},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 190, Col: 28},
+			{Kind: gpu.PanicSite, File: "rank.go", Line: 199, Col: 6, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.DivideSite, File: "rank.go", Line: 222, Col: 45},
+			{Kind: gpu.IndexSite, File: "rank.go", Line: 224, Col: 11},
+			{Kind: gpu.DivideSite, File: "rank.go", Line: 224, Col: 37},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 128,
+	Host:   quernHostRankActor,
+	Plain:  quernPlainRankActor,
+})
+
+func rankActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []part, inbox, outbox, post, host []uint64) {
+	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *part, in *message, out *ranks) kernel.Action {
+		return actor.Known(rank(t, c, state, in, out))
+	})
+}
+
+var quernRankProgram = &ring.Program{Name: "rank", Kernel: quernRankActor, Threads: 32}
+
+// SpawnRank makes an actor with the handler rank.
+//
+// rank takes a message of another actor, sends what is to be sent, and goes on to the
+// next step when all has come.
+//
+// Nothing waits in it: what a full mailbox does not take stays in the state, and a
+// tick to the actor itself has it called again. Not even that needs room: if its own
+// mailbox is full it is called for what is in there. So no circle of full mailboxes
+// comes to a halt, and no message is lost, whatever the size of the mailboxes.
+func SpawnRank(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[message, ranks], error) {
+	return ring.Spawn[part, message, ranks](ctx, rt, quernRankProgram, o)
+}
+
+func quernPlainRankActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[part](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { rankActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
 
 func quernHostRankActor(r *host2.Run) {
 	shape := host2.Value[actor.Shape](r, 0)
@@ -185,6 +258,7 @@ func quernHostRankActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -196,37 +270,36 @@ func quernHostRankActor(r *host2.Run) {
 	var in2 *message
 	var out2 *ranks
 	var t210 *part
-	var t37 *message
-	var t46 *ranks
+	var t38 *message
+	var t47 *ranks
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var side uint32
-	var t38 uint32
+	var t39 uint32
 	var result08 kernel.Action
-	var i2 int
+	var i3 int
 	var t163 *part
 	t15s := host2.Scratch[*actor.Context](r, 5, r.BlockDim.Count())
-	var t39 uint32
-	var t48 uint32
-	var t58 int64
+	var t310 uint32
+	var t49 uint32
+	var t59 int64
 	var mark uint32
 	var number2 uint32
 	var refused int64
-	var i3 int
+	var i4 int
 	var enough bool
-	var t217 uint32 = 32
+	var t218 uint32 = 32
 	var side2 uint32
 	var complete bool
 	var t172 *part
-	var t130 uint32
-	var t221 uint32
+	var t138 uint32
+	var t225 uint32
 	var side3 uint32
 	var step4 uint32
-	var t317 int64
-	var t411 int64
+	var t320 int64
+	var t414 int64
 	var dangling int64
 	var change int64
-	var result2 kernel.Action
-	var outcome uint32
+	var t617 kernel.Action
 	var forwards bool
 	var stops bool
 	var last bool
@@ -249,54 +322,58 @@ func quernHostRankActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1RankActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1RankActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -304,7 +381,7 @@ func quernHostRankActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -314,7 +391,7 @@ func quernHostRankActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				state = &states[t1]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -323,7 +400,7 @@ func quernHostRankActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -332,12 +409,12 @@ func quernHostRankActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:13
+//line rank.go:103
 				t210 = state
-				t37 = in2
-				t46 = out2
+				t38 = in2
+				t47 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						first3 := (threadZ*1 + threadY) * 32
@@ -348,17 +425,17 @@ func quernHostRankActor(r *host2.Run) {
 				default:
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:105
-					side = t37.Step & 1
+					side = t38.Step & 1
 					r.ThreadIdx = kernel.Dim3{}
 //line rank.go:106
-					t38 = t37.Kind
-					if t38 == 4 {
+					t39 = t38.Kind
+					if t39 == 4 {
 //line rank.go:114
 						result08 = 1
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow6RankActor(r, t37, t210, t46)
+								quernRow6RankActor(r, t38, t210, t47)
 							}
 						}
 						break
@@ -366,19 +443,23 @@ func quernHostRankActor(r *host2.Run) {
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-								quernRow7RankActor(r, t38, t37, t210, side)
+								quernRow7RankActor(r, t39, t38, t210, side)
 							}
 						}
 					}
 					for threadZ := range 1 {
 						for threadY := range 1 {
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-							quernRow8RankActor(r, t37, t210, side)
+							quernRow8RankActor(r, t38, t210, side)
 						}
 					}
 //line rank.go:135
-					i2 = 0
-					for ; i2 < 2; i2++ {
+					i3 = 0
+					for ; i3 < 2; i3++ {
+						if r.Halted() {
+//line rank.go:135
+							r.Halt()
+						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:136
 						if t210.Running == 0 {
@@ -393,19 +474,19 @@ func quernHostRankActor(r *host2.Run) {
 						}
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t39 = t163.Step + 1
+						t310 = t163.Step + 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t48 = t163.Chunks + t163.Parts
+						t49 = t163.Chunks + t163.Parts
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:155
-						t58 = t163.Refused
-						mark = t39
-						number2 = t48
-						refused = t58
+						t59 = t163.Refused
+						mark = t310
+						number2 = t49
+						refused = t59
 //line rank.go:156
-						i3 = 0
-						for ; i3 < 4; i3++ {
+						i4 = 0
+						for ; i4 < 4; i4++ {
 							r.ThreadIdx = kernel.Dim3{}
 //line rank.go:157
 							enough = t163.First == number2 || t163.Refused != refused
@@ -417,13 +498,13 @@ func quernHostRankActor(r *host2.Run) {
 								for threadY := range 1 {
 									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 									first5 := (threadZ*1 + threadY) * 32
-									quernRow10RankActor(r, t15s, first5, t163, number2, mark, c2)
+									quernRow10RankActor(r, t15s, first5, t163, number2, mark, c2, c3)
 								}
 							}
 							for threadZ := range 1 {
 								for threadY := range 1 {
 									r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-									quernRow11RankActor(r, t217, t163, number2, mark)
+									quernRow11RankActor(r, t218, t163, number2, mark)
 								}
 							}
 						}
@@ -431,7 +512,7 @@ func quernHostRankActor(r *host2.Run) {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 								first6 := (threadZ*1 + threadY) * 32
-								quernRow12RankActor(r, t15s, first6, t163, number2, c2)
+								quernRow12RankActor(r, t15s, first6, t163, number2, c2, c3)
 							}
 						}
 						r.ThreadIdx = kernel.Dim3{}
@@ -447,20 +528,20 @@ func quernHostRankActor(r *host2.Run) {
 						t172 = t210
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t130 = t172.Step & 1
+						t138 = t172.Step & 1
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:209
-						t221 = t172.Step
-						side3 = t130
-						step4 = t221
+						t225 = t172.Step
+						side3 = t138
+						step4 = t225
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t317 = t172.AllDangling[side3]
+						t320 = t172.AllDangling[side3]
 						r.ThreadIdx = kernel.Dim3{}
 //line rank.go:210
-						t411 = t172.AllChange[side3]
-						dangling = t317
-						change = t411
+						t414 = t172.AllChange[side3]
+						dangling = t320
+						change = t414
 						for threadZ := range 1 {
 							for threadY := range 1 {
 								r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -483,18 +564,16 @@ func quernHostRankActor(r *host2.Run) {
 //line rank.go:148
 					result08 = 0
 				}
-//line quern_gen.go:13
-				result2 = result08
-//line alone.go:58
-				outcome = uint32(result2)
+//line rank.go:103
+				t617 = result08
 				for threadZ := range 1 {
 					for threadY := range 1 {
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow16RankActor(r, sh, outcome)
+						quernRow16RankActor(r, t617, sh)
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -509,10 +588,10 @@ func quernHostRankActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first8 := (threadZ*1 + threadY) * 32
-					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t916, t109, cursor, forwards, t51, t522, c2, last, command, in, mail, t234, t254, t264)
+					quernRow17RankActor(r, cs, first8, begins, borns, source2, box, sh, out, result, &shape, words, t916, t109, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t234, t254, t264)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -528,7 +607,8 @@ func quernHostRankActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:611:1
+func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -536,506 +616,758 @@ func quernRow1RankActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214:10000
 			pending := t21[12]
+//line quern.dev/ring/actor/alone.go:215:10000
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215:10000
 			if pending == 0 {
+//line quern.dev/ring/actor/alone.go:216:10000
 				result0 = true
+//line quern.dev/ring/actor/alone.go:217:10000
 			} else {
+//line quern.dev/ring/actor/alone.go:218:10000
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218:10000
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218:10000
 				saved := t20.Post[t15:t25]
+//line quern.dev/ring/actor/alone.go:219:10000
 				for w := 0; w < len(t24); w++ {
+//line quern.dev/ring/actor/alone.go:220:10000
 					t24[w] = uint32(saved[w])
+//line quern.dev/ring/actor/alone.go:221:10000
 				}
+//line quern.dev/ring/actor/alone.go:222:10000
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:10000
 				_ = t32[2]
+//line quern.dev/ring/actor/alone.go:223:10000
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:10000
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:10000
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:10000
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:10000
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222:10000
 				t42[3] = t62
+//line quern.dev/ring/actor/alone.go:223:10000
 				t21[12] = 0
+//line quern.dev/ring/actor/alone.go:224:10000
 				t72 := t20
+//line quern.dev/ring/actor/alone.go:225:10000
 				t82 := t21
+//line quern.dev/ring/actor/alone.go:226:10000
 				t92 := t24
+//line quern.dev/ring/actor/alone.go:227:10000
 				t102 := pending - 1
+//line quern.dev/ring/actor/alone.go:228:10000
 				var result02 bool
+//line quern.dev/ring/actor/alone.go:229:10000
 			block:
+//line quern.dev/ring/actor/alone.go:230:10000
 				switch {
+//line quern.dev/ring/actor/alone.go:231:10000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229:10000
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229:10000
 							t36 := result04
+//line quern.dev/ring/actor/alone.go:230:10000
 							t44 := uint64(t112+1) << 32
+//line quern.dev/ring/actor/alone.go:231:10000
 							slot := t36
+//line quern.dev/ring/actor/alone.go:232
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230:10000
 							t56 := t95
+//line quern.dev/ring/actor/alone.go:231:10000
 							t65 := slot
+//line quern.dev/ring/actor/alone.go:232
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
+//line quern.dev/ring/actor/send.go:103:20000
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
+//line quern.dev/ring/actor/send.go:104:20000
 							kernel.StoreRelaxed(&h[1], t76)
+//line quern.dev/ring/actor/send.go:105:20000
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
+//line quern.dev/ring/actor/send.go:106:20000
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231:10000
 							for w3 := 0; w3 < len(t103); w3++ {
+//line quern.dev/ring/actor/alone.go:232
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114:20000
+							t111 := t85
+//line quern.dev/ring/actor/send.go:115:20000
+						block3:
+//line quern.dev/ring/actor/send.go:116:20000
+							switch {
+//line quern.dev/ring/actor/send.go:117:20000
+							default:
+//line quern.dev/ring/actor/send.go:142:20000
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+//line quern.dev/ring/actor/send.go:143:20000
+								t29 := t111.To.Kind != 1
+//line quern.dev/ring/actor/send.go:144:20000
+								if t29 {
+//line quern.dev/ring/actor/send.go:143:20000
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+//line quern.dev/ring/actor/send.go:144:20000
+									t29 = loaded9 == 0
+//line quern.dev/ring/actor/send.go:145:20000
 								}
+//line quern.dev/ring/actor/send.go:146:20000
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146:20000
+									rung := t111.Control[c3:]
+//line quern.dev/ring/actor/send.go:147:20000
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147:20000
+									t45 := uint64(t111.To.Box)
+//line quern.dev/ring/actor/send.go:148:20000
+									n := t37
+//line quern.dev/ring/actor/send.go:149:20000
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148:20000
+									t57 := min(n, 12)
+//line quern.dev/ring/actor/send.go:149:20000
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149:20000
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+//line quern.dev/ring/actor/send.go:150
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+//line quern.dev/ring/actor/send.go:155:20000
+										rung[0] = 13
+//line quern.dev/ring/actor/send.go:156:20000
+										if t111.To.Kind != 1 {
+//line quern.dev/ring/actor/send.go:157:20000
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133:20000
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+//line quern.dev/ring/actor/send.go:134:20000
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+//line quern.dev/ring/actor/send.go:135:20000
+										}
+//line quern.dev/ring/actor/send.go:136:20000
+										break
+//line quern.dev/ring/actor/send.go:160:20000
+									} else if n&1 == 0 {
+//line quern.dev/ring/actor/send.go:161:20000
+										rung[1+n/2] = box2
+//line quern.dev/ring/actor/send.go:162:20000
+									} else {
+//line quern.dev/ring/actor/send.go:163:20000
+										rung[1+n/2] |= box2 << 32
+//line quern.dev/ring/actor/send.go:164:20000
+									}
+//line quern.dev/ring/actor/send.go:165:20000
+									rung[0] = n + 1
+//line quern.dev/ring/actor/send.go:166:20000
+								}
+//line quern.dev/ring/actor/send.go:167:20000
 							}
+//line quern.dev/ring/actor/send.go:168:20000
 						}
+//line quern.dev/ring/actor/send.go:169:20000
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209:10000
 					result02 = true
+//line quern.dev/ring/actor/alone.go:210:10000
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224:10000
 				result0 = result02
+//line quern.dev/ring/actor/alone.go:225:10000
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:10000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:10000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:10000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:10000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:10000
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:10000
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109:10000
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109:10000
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109:10000
 							sh.Higher[0] = 1
+//line quern.dev/ring/actor/alone.go:110:10000
 						}
+//line quern.dev/ring/actor/alone.go:111:10000
 						var source uint32 = 9
+//line quern.dev/ring/actor/alone.go:112:10000
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112:10000
 						if sh.Higher[0] != 0 {
+//line quern.dev/ring/actor/alone.go:113:10000
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:10000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:10000
 									continue
+//line quern.dev/ring/actor/alone.go:116:10000
 								}
+//line quern.dev/ring/actor/alone.go:117:10000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118:10000
+								t67 := level
+//line quern.dev/ring/actor/alone.go:119:10000
 								var result05 uint32
+//line quern.dev/ring/actor/alone.go:120:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:121:10000
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:30000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:30000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 										break
+//line quern.dev/ring/actor/look.go:38:30000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:30000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118:10000
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:119:10000
 								loaded11 := host2.Load64(r, &t322[at])
+//line quern.dev/ring/actor/alone.go:120:10000
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120:10000
 									t96 := level
+//line quern.dev/ring/actor/alone.go:121:10000
 									source = t96
+//line quern.dev/ring/actor/alone.go:122:10000
 									sides = 1
+//line quern.dev/ring/actor/alone.go:123:10000
 								}
+//line quern.dev/ring/actor/alone.go:124:10000
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123:10000
 							sh.Higher[0] = sides
+//line quern.dev/ring/actor/alone.go:124:10000
 						}
+//line quern.dev/ring/actor/alone.go:125:10000
 						if source == 9 || source < 4 {
+//line quern.dev/ring/actor/alone.go:126:10000
 							next2 := t30[4]
+//line quern.dev/ring/actor/alone.go:127:10000
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:128:10000
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128:10000
 							posted := false
+//line quern.dev/ring/actor/alone.go:129:10000
 							slots3 := uint32(t31[11])
+//line quern.dev/ring/actor/alone.go:130:10000
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130:10000
 								next3 := uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:131:10000
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:132:10000
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:10000
 							}
+//line quern.dev/ring/actor/alone.go:134:10000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:10000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:10000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137:10000
 								source = 4
+//line quern.dev/ring/actor/alone.go:138:10000
 							}
+//line quern.dev/ring/actor/alone.go:139:10000
 						}
+//line quern.dev/ring/actor/alone.go:140:10000
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:10000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:10000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:10000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:10000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:10000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:10000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:10000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:10000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:10000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:10000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:10000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:10000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:10000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:30000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:30000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 										break
+//line quern.dev/ring/actor/look.go:38:30000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:30000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:10000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:30000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:30000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:30000
 								} else {
+//line quern.dev/ring/actor/look.go:46:30000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:30000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:10000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:10000
 							}
+//line quern.dev/ring/actor/alone.go:151:10000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:10000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:10000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:10000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:10000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:10000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:10000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:10000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:10000
 								}
+//line quern.dev/ring/actor/alone.go:158:10000
 								cell[w4] = uint32(v)
+//line quern.dev/ring/actor/alone.go:159:10000
 							}
+//line quern.dev/ring/actor/alone.go:160:10000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:10000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:10000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:10000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:10000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:10000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:10000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:10000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:10000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:10000
 							}
+//line quern.dev/ring/actor/alone.go:168:10000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:10000
 						}
+//line quern.dev/ring/actor/alone.go:170:10000
 					}
+//line quern.dev/ring/actor/alone.go:171:10000
 				}
+//line quern.dev/ring/actor/alone.go:172:10000
 			}
+//line quern.dev/ring/actor/alone.go:173:10000
 		}
+//line quern.dev/ring/actor/alone.go:174:10000
 		beginRow[threadX] = begin
+//line quern.dev/ring/actor/alone.go:175:10000
 		bornRow[threadX] = born
+//line quern.dev/ring/actor/alone.go:176:10000
 	}
+//line quern.dev/ring/actor/alone.go:177:10000
 }
 
 //go:noinline
+//line quern_gen.go:1289:1
 func quernRow2RankActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []part, t1 int) {
 	cRow := cs[first2:][:32]
 	cRow2 := cs2[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
-//line alone.go:58
-		c3 := c
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
+		c4 := c
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c3
+		cRow2[threadX] = c4
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1305:1
 func quernRow3RankActor(r *host2.Run, cells []actor.Cell[message, ranks]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1315:1
 func quernRow4RankActor(r *host2.Run, cells []actor.Cell[message, ranks]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1325:1
 func quernRow5RankActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*actor.Context) {
 	cRow2 := cs2[first3:][:32]
 	t1Row := t1s[first3:][:32]
 	for threadX := range 32 {
-		c3 := cRow2[threadX]
-//line quern_gen.go:13
-		t111 := c3
-		t1Row[threadX] = t111
+		c4 := cRow2[threadX]
+//line rank.go:103
+		t113 := c4
+		t1Row[threadX] = t113
 	}
 }
 
 //go:noinline
-func quernRow6RankActor(r *host2.Run, t37 *message, t210 *part, t46 *ranks) {
+//line quern_gen.go:1338:1
+func quernRow6RankActor(r *host2.Run, t38 *message, t210 *part, t47 *ranks) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t113 := uint32(threadX)
+		t114 := uint32(threadX)
 		t211 := threadX == 0
 //line rank.go:108
-		v2 := t37.From + t113
+		v2 := t38.From + t114
 //line rank.go:108
-		if t113 < 8 && v2 < t210.Vertices {
-			t46.Rank[t113] = t210.Rank[v2]
+		if t114 < 8 && v2 < t210.Vertices {
+			t47.Rank[t114] = t210.Rank[v2]
 		}
 		if t211 {
-			t47 := t46
-			t57 := t46
-			t67 := t46
-			t77 := t46
-			t86 := t46
+			t48 := t47
+			t58 := t47
+			t68 := t47
+			t77 := t47
+			t86 := t47
 //line rank.go:112
 			t97 := t210.Converged
 //line rank.go:112
 			t104 := t210.Step
 //line rank.go:112
-			t114 := t210.Sent
+			t115 := t210.Sent
 //line rank.go:112
 			t123 := t210.Refused
 //line rank.go:112
 			t133 := t210.LastChange
 //line rank.go:112
-			t47.Converged = t97
+			t48.Converged = t97
 //line rank.go:112
-			t57.Step = t104
+			t58.Step = t104
 //line rank.go:112
-			t67.Sent = t114
+			t68.Sent = t115
 //line rank.go:112
 			t77.Refused = t123
 //line rank.go:112
@@ -1045,33 +1377,35 @@ func quernRow6RankActor(r *host2.Run, t37 *message, t210 *part, t46 *ranks) {
 }
 
 //go:noinline
-func quernRow7RankActor(r *host2.Run, t38 uint32, t37 *message, t210 *part, side uint32) {
+//line quern_gen.go:1381:1
+func quernRow7RankActor(r *host2.Run, t39 uint32, t38 *message, t210 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t113 := uint32(threadX)
+		t114 := uint32(threadX)
 //line rank.go:115
-		if t38 == 0 {
-			if t113 < t37.Count {
-				atomic.AddInt64(&t210.Next[side][t37.Target[t113]], t37.Value[t113])
+		if t39 == 0 {
+			if t114 < t38.Count {
+				atomic.AddInt64(&t210.Next[side][t38.Target[t114]], t38.Value[t114])
 			}
 		}
 	}
 }
 
 //go:noinline
-func quernRow8RankActor(r *host2.Run, t37 *message, t210 *part, side uint32) {
+//line quern_gen.go:1396:1
+func quernRow8RankActor(r *host2.Run, t38 *message, t210 *part, side uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t211 := threadX == 0
 //line rank.go:120
 		if t211 {
-			t143 := t37.Kind
+			t143 := t38.Kind
 			if t143 == 0 {
 				t210.Arrived[side]++
 			} else if t143 == 1 {
 				t210.Arrived[side]++
-				t210.AllDangling[side] += t37.Value[0]
-				t210.AllChange[side] += t37.Value[1]
+				t210.AllDangling[side] += t38.Value[0]
+				t210.AllChange[side] += t38.Value[1]
 			} else if t143 == 2 {
 				t210.Ticking = 0
 			} else if t143 == 3 {
@@ -1082,36 +1416,38 @@ func quernRow8RankActor(r *host2.Run, t37 *message, t210 *part, side uint32) {
 }
 
 //go:noinline
+//line quern_gen.go:1420:1
 func quernRow9RankActor(r *host2.Run, t1s []*actor.Context, first4 int, t15s []*actor.Context) {
 	t1Row := t1s[first4:][:32]
 	t15Row := t15s[first4:][:32]
 	for threadX := range 32 {
-		t111 := t1Row[threadX]
+		t113 := t1Row[threadX]
 //line rank.go:139
-		t152 := t111
+		t152 := t113
 		t15Row[threadX] = t152
 	}
 }
 
 //go:noinline
-func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *part, number2, mark uint32, c2 int) {
+//line quern_gen.go:1433:1
+func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *part, number2, mark uint32, c2, c3 int) {
 	t15Row := t15s[first5:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
-		t115 := uint32(threadX)
+		t116 := uint32(threadX)
 //line rank.go:162
-		i4 := t163.First + t115
-		if i4 < number2 && t163.Done[i4] != mark {
+		i5 := t163.First + t116
+		if i5 < number2 && t163.Done[i5] != mark {
 			m := message{Step: t163.Step}
-			to2 := i4 - t163.Chunks
-			if i4 < t163.Chunks {
-				t68 := t163
-				t78 := i4
+			to2 := i5 - t163.Chunks
+			if i5 < t163.Chunks {
+				t69 := t163
+				t78 := i5
 //line rank.go:167
-				_ = t68.Chunk[t78]
+				_ = t69.Chunk[t78]
 //line rank.go:167
-				edges := &t68.Chunk[t78]
+				edges := &t69.Chunk[t78]
 				to2 = edges.To
 				m.Count = edges.Count
 				for k := 0; k < 8; k++ {
@@ -1126,11 +1462,11 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 //line rank.go:173
 						t105 := t163.Rank[v3] / int64(t163.Degree[v3])
 //line rank.go:173
-						t116 := edges.Target[k]
+						t117 := edges.Target[k]
 //line rank.go:173
 						m.Value[t87] = t105
 //line rank.go:173
-						m.Target[t98] = t116
+						m.Target[t98] = t117
 					}
 				}
 			} else {
@@ -1147,200 +1483,247 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 			t164 := int(to2)
 //line rank.go:180
 			g := t163.Peers
-//line group.go:33
-			t310 := t164 < 0
-			if !t310 {
-				t117 := t153
-//line group.go:33
-				result09 := g.Len(t117)
-				t310 = t164 >= result09
+			t311 := t164 < 0
+			if !t311 {
+				t118 := t153
+//line rank.go:180
+				result09 := g.Len(t118)
+				t311 = t164 >= result09
 			}
-			if t310 {
-//line group.go:34
+			if t311 {
+//line rank.go:180
 				host2.Fail(r, "group has no member of this number")
 			}
+//line rank.go:180
 			loaded15 := host2.Load64(r, &t153.Post[int(uint32(t153.Post[g.Place]))+t164])
 			member := loaded15
-//line group.go:37
 			result010 := actor.Ref[message]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-//line rank.go:180
 			t182 := result010
 			t193 := &m
 			var result011 bool
-//line context.go:54
 			if t182.Mailbox == 0 {
 				result011 = false
 			} else {
-				t118 := t182.Mailbox
+				t119 := t182.Mailbox
+//line rank.go:190:40000
 				t213 := t182.Actor
-//line send.go:28
-				if !(t144.To.Box == t118 && t144.To.Actor == t213) {
-//line send.go:31
-					t119 := int(t118) * 16
-					t214 := (int(t118) + 1) * 16
-//line send.go:31
-					b5 := t144.Post[t119:t214]
+//line rank.go:180
+				if !(t144.To.Box == t119 && t144.To.Actor == t213) {
+					t120 := int(t119) * 16
+					t214 := (int(t119) + 1) * 16
+//line rank.go:180
+					b4 := t144.Post[t120:t214]
+//line rank.go:180
 					memory2 := t144.Post
-					if b5[13] == 1 {
+//line rank.go:180
+					if b4[13] == 1 {
+//line rank.go:180
 						memory2 = t144.Host
 					}
-					t311 := b5[14]
-//line send.go:36
-					t49 := uint32(b5[11])
-//line send.go:36
-					t59 := uint32(b5[12])
-					ring3 := t311
-					slots4 := t49
-					step2 := t59
-//line send.go:37
+//line rank.go:180
+					t312 := b4[14]
+//line rank.go:180
+					t410 := uint32(b4[11])
+//line rank.go:180
+					t510 := uint32(b4[12])
+					ring3 := t312
+					slots4 := t410
+					step2 := t510
 					end2 := ring3 + uint64(slots4)*uint64(step2)
 					if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line rank.go:180
 						host2.Fail(r, "a Ref that names no mailbox")
 					}
-					loaded16 := host2.Load64(r, &b5[0])
-//line send.go:41
-					loaded17 := host2.Load64(r, &b5[8])
+//line rank.go:180
+					loaded16 := host2.Load64(r, &b4[0])
+//line rank.go:180
+					loaded17 := host2.Load64(r, &b4[8])
 					t88 := ring3
 					t99 := end2
-//line send.go:42
-					loaded18 := host2.Load64(r, &b5[10])
-//line send.go:41
-					t144.To = actor.Target{Box: t118, Actor: t213, Tail: loaded16, Head: uint32(loaded17), Words: b5, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded18)}
+//line rank.go:180
+					loaded18 := host2.Load64(r, &b4[10])
+//line rank.go:180
+					t144.To = actor.Target{Box: t119, Actor: t213, Tail: loaded16, Head: uint32(loaded17), Words: b4, Ring: memory2[t88:t99], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded18)}
 				}
-//line context.go:58
-				t312 := t144
+				t313 := t144
 				var ticket3 uint32
 				var room5 uint32
-			block7:
+			block8:
 				switch {
 				default:
-//line send.go:58
-					for b6 := t312.To.Words; ; {
-						if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-t312.To.Head >= t312.To.Slots {
-							t120 := t312
-//line send.go:81
-							b7 := t120.To.Words
-							loaded19 := host2.Load64(r, &b7[10])
-//line send.go:82
-							t120.To.Owner = uint32(loaded19)
+					for b5 := t313.To.Words; ; {
+						if r.Halted() {
+//line rank.go:180
+							r.Halt()
+						}
+//line rank.go:180
+						if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
+							t121 := t313
+//line rank.go:180
+							b6 := t121.To.Words
+//line rank.go:180
+							loaded19 := host2.Load64(r, &b6[10])
+//line rank.go:180
+							t121.To.Owner = uint32(loaded19)
 							var room6 uint32
-//line send.go:83
-							if t120.To.Owner != t120.To.Actor {
+//line rank.go:180
+							if t121.To.Owner != t121.To.Actor {
 								room6 = 2
 							} else {
-								t215 := t120
-								t313 := t120
-//line send.go:86
-								loaded20 := host2.Load64(r, &b7[0])
-								t510 := loaded20
-//line send.go:86
-								loaded21 := host2.Load64(r, &b7[8])
+								t215 := t121
+								t314 := t121
+//line rank.go:180
+								loaded20 := host2.Load64(r, &b6[0])
+								t511 := loaded20
+//line rank.go:180
+								loaded21 := host2.Load64(r, &b6[8])
 								t79 := uint32(loaded21)
-//line send.go:86
-								t215.To.Tail = t510
-//line send.go:86
-								t313.To.Head = t79
-								if uint32(t120.To.Tail)-t120.To.Head >= t120.To.Slots && t120.To.Kind == 1 {
-									loaded22 := host2.Load64(r, &t120.Host[b7[15]+1])
+//line rank.go:180
+								t215.To.Tail = t511
+//line rank.go:180
+								t314.To.Head = t79
+//line rank.go:180
+								if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots && t121.To.Kind == 1 {
+//line rank.go:180
+									loaded22 := host2.Load64(r, &t121.Host[b6[15]+1])
 									head2 := loaded22
-//line send.go:89
-									kernel.StoreRelaxed(&b7[8], head2)
-									t120.To.Head = uint32(head2)
+//line rank.go:180
+									kernel.StoreRelaxed(&b6[8], head2)
+//line rank.go:180
+									t121.To.Head = uint32(head2)
 								}
-								if uint32(t120.To.Tail)-t120.To.Head >= t120.To.Slots {
+//line rank.go:180
+								if uint32(t121.To.Tail)-t121.To.Head >= t121.To.Slots {
 									room6 = 1
 								} else {
 									room6 = 0
 								}
 							}
-//line send.go:60
 							room7 := room6
 							if room7 != 0 {
-//line send.go:61
-								atomic.AddUint64(&b6[1], 1)
+//line rank.go:180
+								atomic.AddUint64(&b5[1], 1)
 								ticket3 = 0
 								room5 = room7
-								break block7
+								break block8
 							}
 						}
-//line send.go:65
-						loaded23 := host2.Load64(r, &b6[10])
+//line rank.go:180
+						loaded23 := host2.Load64(r, &b5[10])
 						owner2 := uint32(loaded23)
-//line send.go:68
-						old2 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
+//line rank.go:180
+						old2 := kernel.AtomicCompareAndSwap(&b5[0], t313.To.Tail, t313.To.Tail+1)
 						tail2 := old2
-//line send.go:69
-						if tail2 == t312.To.Tail {
-							t511 := t312
-							t69 := t312
+//line rank.go:180
+						if tail2 == t313.To.Tail {
+							t512 := t313
+							t610 := t313
 							t710 := tail2 + 1
 							t89 := owner2
-//line send.go:70
-							t511.To.Tail = t710
-//line send.go:70
-							t69.To.Owner = t89
+//line rank.go:180
+							t512.To.Tail = t710
+//line rank.go:180
+							t610.To.Owner = t89
 							t910 := uint32(tail2)
 							ticket3 = t910
 							room5 = 0
-							break block7
+							break block8
 						}
-//line send.go:73
-						t312.To.Tail = tail2
+//line rank.go:180
+						t313.To.Tail = tail2
 					}
 				}
-//line context.go:58
 				ticket4 := ticket3
 				room8 := room5
-//line context.go:59
 				if room8 != 0 {
 					result011 = false
 				} else {
-					t610 := ticket4
-//line send.go:49
-					t121 := t610 & (t144.To.Slots - 1) * t144.To.Step
-//line send.go:49
-					result012 := t144.To.Ring[t121:]
-//line context.go:62
+					t611 := ticket4
+//line rank.go:180
+					t125 := t611 & (t144.To.Slots - 1) * t144.To.Step
+//line rank.go:180
+					result012 := t144.To.Ring[t125:]
 					t810 := result012
 					t911 := uint64(ticket4+1) << 32
 					slot3 := t810
 					tag2 := t911
-//line context.go:63
 					t106 := t144
 					t1110 := slot3
-					t125 := tag2
-//line send.go:102
+					t126 := tag2
+//line rank.go:180
 					h2 := t1110[:c2]
-					kernel.StoreRelaxed(&h2[0], t125|uint64(t106.ID<<8|128))
-					kernel.StoreRelaxed(&h2[1], t125)
-					kernel.StoreRelaxed(&h2[2], t125|uint64(t106.Words[t106.At+2]))
-					kernel.StoreRelaxed(&h2[3], t125|uint64(t106.Words[t106.At+3]))
-//line context.go:64
+//line rank.go:180
+					kernel.StoreRelaxed(&h2[0], t126|uint64(t106.ID<<8|128))
+//line rank.go:180
+					kernel.StoreRelaxed(&h2[1], t126)
+//line rank.go:180
+					kernel.StoreRelaxed(&h2[2], t126|uint64(t106.Words[t106.At+2]))
+//line rank.go:180
+					kernel.StoreRelaxed(&h2[3], t126|uint64(t106.Words[t106.At+3]))
 					t135 := slot3
 					t145 := tag2
 					t154 := t193
-//line context.go:64
+//line rank.go:180
 					kernel.PutWords(t135, 4, t145, t154)
 					t165 := t144
-//line send.go:113
-					if !(t165.Wakes == 0 || t165.To.Kind == 1) {
-//line send.go:118
+					t127 := t165
+				block9:
+					switch {
+					default:
+//line rank.go:180
 						kernel.Fence()
-						b8 := t165.To.Words
-						loaded24 := host2.Load64(r, &b8[9])
-						if loaded24 != 0 {
-//line send.go:121
-							kernel.StoreRelaxed(&t165.Host[b8[15]], 1)
-							kernel.StoreRelaxed(&t165.Host[0], 1)
+//line rank.go:180
+						t216 := t127.To.Kind != 1
+						if t216 {
+//line rank.go:180
+							loaded24 := host2.Load64(r, &t127.To.Words[9])
+							t216 = loaded24 == 0
+						}
+						if !t216 {
+//line rank.go:180
+							rung2 := t127.Control[c3:]
+//line rank.go:180
+							t315 := rung2[0]
+//line rank.go:180
+							t411 := uint64(t127.To.Box)
+							n2 := t315
+							box3 := t411
+							t513 := min(n2, 12)
+							for i6 := uint64(0); i6 < t513; i6++ {
+//line rank.go:180
+								if uint64(uint32(rung2[1+i6/2]>>(32*(i6&1)))) == box3 {
+									break block9
+								}
+							}
+							if n2 >= 12 {
+//line rank.go:180
+								rung2[0] = 13
+//line rank.go:180
+								if t127.To.Kind != 1 {
+									t612 := t127
+//line rank.go:180
+									kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
+//line rank.go:180
+									kernel.StoreRelaxed(&t612.Host[0], 1)
+								}
+								break
+							} else if n2&1 == 0 {
+//line rank.go:180
+								rung2[1+n2/2] = box3
+							} else {
+//line rank.go:180
+								rung2[1+n2/2] |= box3 << 32
+							}
+//line rank.go:180
+							rung2[0] = n2 + 1
 						}
 					}
-//line context.go:66
 					result011 = true
 				}
 			}
-//line rank.go:180
 			if result011 {
-				t163.Done[i4] = mark
+//line rank.go:181
+				t163.Done[i5] = mark
 				atomic.AddInt64(&t163.Sent, 1)
 			} else {
 				atomic.AddInt64(&t163.Refused, 1)
@@ -1350,228 +1733,402 @@ func quernRow10RankActor(r *host2.Run, t15s []*actor.Context, first5 int, t163 *
 }
 
 //go:noinline
-func quernRow11RankActor(r *host2.Run, t217 uint32, t163 *part, number2, mark uint32) {
+//line quern_gen.go:1737:1
+func quernRow11RankActor(r *host2.Run, t218 uint32, t163 *part, number2, mark uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t216 := threadX == 0
+		t217 := threadX == 0
 //line rank.go:188
-		if t216 {
-			for i5 := uint32(0); i5 < t217; i5++ {
+		if t217 {
+			for i7 := uint32(0); i7 < t218; i7++ {
+//line rank.go:190:40000
 				if t163.First < number2 && t163.Done[t163.First] == mark {
+//line rank.go:191:40000
 					t163.First++
+//line rank.go:192:40000
 				}
+//line rank.go:193:40000
 			}
+//line rank.go:194:40000
 		}
+//line rank.go:195:40000
 	}
+//line rank.go:196:40000
 }
 
 //go:noinline
-func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *part, number2 uint32, c2 int) {
+//line quern_gen.go:1761:1
+func quernRow12RankActor(r *host2.Run, t15s []*actor.Context, first6 int, t163 *part, number2 uint32, c2, c3 int) {
 	t15Row := t15s[first6:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t152 := t15Row[threadX]
-		t216 := threadX == 0
-//line rank.go:197
-		if t216 && t163.First < number2 && t163.Ticking == 0 {
+		t217 := threadX == 0
+//line rank.go:197:40000
+		if t217 && t163.First < number2 && t163.Ticking == 0 {
+//line rank.go:198:40000
 			m2 := message{Kind: 2}
+//line rank.go:199:40000
 			t223 := t152
+//line rank.go:200:40000
 			t233 := t152
-//line rank.go:199
+//line rank.go:199:40000
 			result013 := actor.Self[message](t233)
+//line rank.go:200:40000
 			t253 := result013
+//line rank.go:201:40000
 			t263 := &m2
+//line rank.go:202:40000
 			var result014 bool
-//line context.go:54
+//line rank.go:203:40000
 			if t253.Mailbox == 0 {
+//line rank.go:204:40000
 				result014 = false
+//line rank.go:205:40000
 			} else {
-				t126 := t253.Mailbox
-				t218 := t253.Actor
-//line send.go:28
-				if !(t223.To.Box == t126 && t223.To.Actor == t218) {
-//line send.go:31
-					t127 := int(t126) * 16
-					t219 := (int(t126) + 1) * 16
-//line send.go:31
-					b9 := t223.Post[t127:t219]
+//line rank.go:206:40000
+				t128 := t253.Mailbox
+//line rank.go:207:40000
+				t219 := t253.Actor
+//line rank.go:199:40000
+				if !(t223.To.Box == t128 && t223.To.Actor == t219) {
+//line rank.go:200:40000
+					t129 := int(t128) * 16
+//line rank.go:201:40000
+					t220 := (int(t128) + 1) * 16
+//line rank.go:199:40000
+					b7 := t223.Post[t129:t220]
+//line rank.go:199:40000
 					memory3 := t223.Post
-					if b9[13] == 1 {
+//line rank.go:199:40000
+					if b7[13] == 1 {
+//line rank.go:199:40000
 						memory3 = t223.Host
+//line rank.go:200:40000
 					}
-					t314 := b9[14]
-//line send.go:36
-					t410 := uint32(b9[11])
-//line send.go:36
-					t512 := uint32(b9[12])
-					ring4 := t314
-					slots5 := t410
-					step3 := t512
-//line send.go:37
+//line rank.go:199:40000
+					t316 := b7[14]
+//line rank.go:199:40000
+					t412 := uint32(b7[11])
+//line rank.go:199:40000
+					t514 := uint32(b7[12])
+//line rank.go:200:40000
+					ring4 := t316
+//line rank.go:201:40000
+					slots5 := t412
+//line rank.go:202:40000
+					step3 := t514
+//line rank.go:203:40000
 					end3 := ring4 + uint64(slots5)*uint64(step3)
+//line rank.go:204:40000
 					if end3 > uint64(len(memory3)) || ring4 > end3 {
+//line rank.go:199:40000
 						host2.Fail(r, "a Ref that names no mailbox")
+//line rank.go:200:40000
 					}
-					loaded25 := host2.Load64(r, &b9[0])
-//line send.go:41
-					loaded26 := host2.Load64(r, &b9[8])
+//line rank.go:199:40000
+					loaded25 := host2.Load64(r, &b7[0])
+//line rank.go:199:40000
+					loaded26 := host2.Load64(r, &b7[8])
+//line rank.go:200:40000
 					t811 := ring4
+//line rank.go:201:40000
 					t912 := end3
-//line send.go:42
-					loaded27 := host2.Load64(r, &b9[10])
-//line send.go:41
-					t223.To = actor.Target{Box: t126, Actor: t218, Tail: loaded25, Head: uint32(loaded26), Words: b9, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded27)}
+//line rank.go:199:40000
+					loaded27 := host2.Load64(r, &b7[10])
+//line rank.go:199:40000
+					t223.To = actor.Target{Box: t128, Actor: t219, Tail: loaded25, Head: uint32(loaded26), Words: b7, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded27)}
+//line rank.go:200:40000
 				}
-//line context.go:58
-				t315 := t223
+//line rank.go:201:40000
+				t317 := t223
+//line rank.go:202:40000
 				var ticket5 uint32
+//line rank.go:203:40000
 				var room9 uint32
-			block8:
+//line rank.go:204:40000
+			block10:
+//line rank.go:205:40000
 				switch {
+//line rank.go:206:40000
 				default:
-//line send.go:58
-					for b10 := t315.To.Words; ; {
-						if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-t315.To.Head >= t315.To.Slots {
-							t128 := t315
-//line send.go:81
-							b11 := t128.To.Words
-							loaded28 := host2.Load64(r, &b11[10])
-//line send.go:82
-							t128.To.Owner = uint32(loaded28)
+//line rank.go:207:40000
+					for b8 := t317.To.Words; ; {
+//line rank.go:208:40000
+						if r.Halted() {
+//line rank.go:199:40000
+							r.Halt()
+//line rank.go:200:40000
+						}
+//line rank.go:199:40000
+						if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-t317.To.Head >= t317.To.Slots {
+//line rank.go:200:40000
+							t130 := t317
+//line rank.go:199:40000
+							b9 := t130.To.Words
+//line rank.go:199:40000
+							loaded28 := host2.Load64(r, &b9[10])
+//line rank.go:199:40000
+							t130.To.Owner = uint32(loaded28)
+//line rank.go:200:40000
 							var room10 uint32
-//line send.go:83
-							if t128.To.Owner != t128.To.Actor {
+//line rank.go:199:40000
+							if t130.To.Owner != t130.To.Actor {
+//line rank.go:200:40000
 								room10 = 2
+//line rank.go:201:40000
 							} else {
-								t220 := t128
-								t316 := t128
-//line send.go:86
-								loaded29 := host2.Load64(r, &b11[0])
-								t513 := loaded29
-//line send.go:86
-								loaded30 := host2.Load64(r, &b11[8])
+//line rank.go:202:40000
+								t221 := t130
+//line rank.go:203:40000
+								t318 := t130
+//line rank.go:199:40000
+								loaded29 := host2.Load64(r, &b9[0])
+//line rank.go:200:40000
+								t515 := loaded29
+//line rank.go:199:40000
+								loaded30 := host2.Load64(r, &b9[8])
+//line rank.go:200:40000
 								t711 := uint32(loaded30)
-//line send.go:86
-								t220.To.Tail = t513
-//line send.go:86
-								t316.To.Head = t711
-								if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots && t128.To.Kind == 1 {
-									loaded31 := host2.Load64(r, &t128.Host[b11[15]+1])
+//line rank.go:199:40000
+								t221.To.Tail = t515
+//line rank.go:199:40000
+								t318.To.Head = t711
+//line rank.go:199:40000
+								if uint32(t130.To.Tail)-t130.To.Head >= t130.To.Slots && t130.To.Kind == 1 {
+//line rank.go:199:40000
+									loaded31 := host2.Load64(r, &t130.Host[b9[15]+1])
+//line rank.go:200:40000
 									head3 := loaded31
-//line send.go:89
-									kernel.StoreRelaxed(&b11[8], head3)
-									t128.To.Head = uint32(head3)
+//line rank.go:199:40000
+									kernel.StoreRelaxed(&b9[8], head3)
+//line rank.go:199:40000
+									t130.To.Head = uint32(head3)
+//line rank.go:200:40000
 								}
-								if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots {
+//line rank.go:199:40000
+								if uint32(t130.To.Tail)-t130.To.Head >= t130.To.Slots {
+//line rank.go:200:40000
 									room10 = 1
+//line rank.go:201:40000
 								} else {
+//line rank.go:202:40000
 									room10 = 0
+//line rank.go:203:40000
 								}
+//line rank.go:204:40000
 							}
-//line send.go:60
+//line rank.go:205:40000
 							room11 := room10
+//line rank.go:206:40000
 							if room11 != 0 {
-//line send.go:61
-								atomic.AddUint64(&b10[1], 1)
+//line rank.go:199:40000
+								atomic.AddUint64(&b8[1], 1)
+//line rank.go:200:40000
 								ticket5 = 0
+//line rank.go:201:40000
 								room9 = room11
-								break block8
+//line rank.go:202:40000
+								break block10
+//line rank.go:203:40000
 							}
+//line rank.go:204:40000
 						}
-//line send.go:65
-						loaded32 := host2.Load64(r, &b10[10])
+//line rank.go:199:40000
+						loaded32 := host2.Load64(r, &b8[10])
+//line rank.go:200:40000
 						owner3 := uint32(loaded32)
-//line send.go:68
-						old3 := kernel.AtomicCompareAndSwap(&b10[0], t315.To.Tail, t315.To.Tail+1)
+//line rank.go:199:40000
+						old3 := kernel.AtomicCompareAndSwap(&b8[0], t317.To.Tail, t317.To.Tail+1)
+//line rank.go:200:40000
 						tail3 := old3
-//line send.go:69
-						if tail3 == t315.To.Tail {
-							t514 := t315
-							t611 := t315
+//line rank.go:199:40000
+						if tail3 == t317.To.Tail {
+//line rank.go:200:40000
+							t516 := t317
+//line rank.go:201:40000
+							t613 := t317
+//line rank.go:202:40000
 							t712 := tail3 + 1
+//line rank.go:203:40000
 							t812 := owner3
-//line send.go:70
-							t514.To.Tail = t712
-//line send.go:70
-							t611.To.Owner = t812
+//line rank.go:199:40000
+							t516.To.Tail = t712
+//line rank.go:199:40000
+							t613.To.Owner = t812
+//line rank.go:200:40000
 							t913 := uint32(tail3)
+//line rank.go:201:40000
 							ticket5 = t913
+//line rank.go:202:40000
 							room9 = 0
-							break block8
+//line rank.go:203:40000
+							break block10
+//line rank.go:204:40000
 						}
-//line send.go:73
-						t315.To.Tail = tail3
+//line rank.go:199:40000
+						t317.To.Tail = tail3
+//line rank.go:200:40000
 					}
+//line rank.go:201:40000
 				}
-//line context.go:58
+//line rank.go:202:40000
 				ticket6 := ticket5
+//line rank.go:203:40000
 				room12 := room9
-//line context.go:59
+//line rank.go:204:40000
 				if room12 != 0 {
+//line rank.go:205:40000
 					result014 = false
+//line rank.go:206:40000
 				} else {
-					t612 := ticket6
-//line send.go:49
-					t129 := t612 & (t223.To.Slots - 1) * t223.To.Step
-//line send.go:49
-					result015 := t223.To.Ring[t129:]
-//line context.go:62
+//line rank.go:207:40000
+					t614 := ticket6
+//line rank.go:199:40000
+					t131 := t614 & (t223.To.Slots - 1) * t223.To.Step
+//line rank.go:199:40000
+					result015 := t223.To.Ring[t131:]
+//line rank.go:200:40000
 					t813 := result015
+//line rank.go:201:40000
 					t914 := uint64(ticket6+1) << 32
+//line rank.go:202:40000
 					slot4 := t813
+//line rank.go:203:40000
 					tag3 := t914
-//line context.go:63
+//line rank.go:204:40000
 					t107 := t223
+//line rank.go:205:40000
 					t1111 := slot4
+//line rank.go:206:40000
 					t1210 := tag3
-//line send.go:102
+//line rank.go:199:40000
 					h3 := t1111[:c2]
+//line rank.go:199:40000
 					kernel.StoreRelaxed(&h3[0], t1210|uint64(t107.ID<<8|128))
+//line rank.go:199:40000
 					kernel.StoreRelaxed(&h3[1], t1210)
+//line rank.go:199:40000
 					kernel.StoreRelaxed(&h3[2], t1210|uint64(t107.Words[t107.At+2]))
+//line rank.go:199:40000
 					kernel.StoreRelaxed(&h3[3], t1210|uint64(t107.Words[t107.At+3]))
-//line context.go:64
+//line rank.go:200:40000
 					t136 := slot4
+//line rank.go:201:40000
 					t146 := tag3
+//line rank.go:202:40000
 					t155 := t263
-//line context.go:64
+//line rank.go:199:40000
 					kernel.PutWords(t136, 4, t146, t155)
+//line rank.go:200:40000
 					t166 := t223
-//line send.go:113
-					if !(t166.Wakes == 0 || t166.To.Kind == 1) {
-//line send.go:118
+//line rank.go:201:40000
+					t137 := t166
+//line rank.go:202:40000
+				block11:
+//line rank.go:203:40000
+					switch {
+//line rank.go:204:40000
+					default:
+//line rank.go:199:40000
 						kernel.Fence()
-						b12 := t166.To.Words
-						loaded33 := host2.Load64(r, &b12[9])
-						if loaded33 != 0 {
-//line send.go:121
-							kernel.StoreRelaxed(&t166.Host[b12[15]], 1)
-							kernel.StoreRelaxed(&t166.Host[0], 1)
+//line rank.go:199:40000
+						t224 := t137.To.Kind != 1
+//line rank.go:200:40000
+						if t224 {
+//line rank.go:199:40000
+							loaded33 := host2.Load64(r, &t137.To.Words[9])
+//line rank.go:200:40000
+							t224 = loaded33 == 0
+//line rank.go:201:40000
 						}
+//line rank.go:202:40000
+						if !t224 {
+//line rank.go:199:40000
+							rung3 := t137.Control[c3:]
+//line rank.go:199:40000
+							t319 := rung3[0]
+//line rank.go:199:40000
+							t413 := uint64(t137.To.Box)
+//line rank.go:200:40000
+							n3 := t319
+//line rank.go:201:40000
+							box4 := t413
+//line rank.go:202:40000
+							t517 := min(n3, 12)
+//line rank.go:203:40000
+							for i8 := uint64(0); i8 < t517; i8++ {
+//line rank.go:199:40000
+								if uint64(uint32(rung3[1+i8/2]>>(32*(i8&1)))) == box4 {
+//line rank.go:200:40000
+									break block11
+//line rank.go:201:40000
+								}
+//line rank.go:202:40000
+							}
+//line rank.go:203:40000
+							if n3 >= 12 {
+//line rank.go:199:40000
+								rung3[0] = 13
+//line rank.go:199:40000
+								if t137.To.Kind != 1 {
+//line rank.go:200:40000
+									t615 := t137
+//line rank.go:199:40000
+									kernel.StoreRelaxed(&t615.Host[t615.To.Words[15]], 1)
+//line rank.go:199:40000
+									kernel.StoreRelaxed(&t615.Host[0], 1)
+//line rank.go:200:40000
+								}
+//line rank.go:201:40000
+								break
+//line rank.go:202:40000
+							} else if n3&1 == 0 {
+//line rank.go:199:40000
+								rung3[1+n3/2] = box4
+//line rank.go:200:40000
+							} else {
+//line rank.go:199:40000
+								rung3[1+n3/2] |= box4 << 32
+//line rank.go:200:40000
+							}
+//line rank.go:199:40000
+							rung3[0] = n3 + 1
+//line rank.go:200:40000
+						}
+//line rank.go:201:40000
 					}
-//line context.go:66
+//line rank.go:202:40000
 					result014 = true
+//line rank.go:203:40000
 				}
+//line rank.go:204:40000
 			}
-//line rank.go:199
+//line rank.go:205:40000
 			if result014 {
+//line rank.go:200:40000
 				t163.Ticking = 1
+//line rank.go:201:40000
 			}
+//line rank.go:202:40000
 		}
+//line rank.go:203:40000
 	}
+//line rank.go:204:40000
 }
 
 //go:noinline
+//line quern_gen.go:2122:1
 func quernRow13RankActor(r *host2.Run, t172 *part, side3 uint32, change int64, step4 uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		first7 := threadX == 0
 //line rank.go:212
 		if first7 {
-			t515 := t172
-			t613 := side3
+			t518 := t172
+			t616 := side3
 //line rank.go:213
-			_ = t515.AllDangling[t613]
+			_ = t518.AllDangling[t616]
 			t713 := t172
 			t814 := side3
 //line rank.go:213
@@ -1581,7 +2138,7 @@ func quernRow13RankActor(r *host2.Run, t172 *part, side3 uint32, change int64, s
 //line rank.go:213
 			_ = t915.Arrived[t108]
 //line rank.go:213
-			t515.AllDangling[t613] = 0
+			t518.AllDangling[t616] = 0
 //line rank.go:213
 			t713.AllChange[t814] = 0
 //line rank.go:213
@@ -1595,10 +2152,10 @@ func quernRow13RankActor(r *host2.Run, t172 *part, side3 uint32, change int64, s
 //line rank.go:216
 				t1211.Converged = 1
 			}
-			t137 := t172
+			t139 := t172
 			t147 := t172
 //line rank.go:218
-			t137.Dangling = 0
+			t139.Dangling = 0
 //line rank.go:218
 			t147.Change = 0
 		}
@@ -1606,27 +2163,33 @@ func quernRow13RankActor(r *host2.Run, t172 *part, side3 uint32, change int64, s
 }
 
 //go:noinline
+//line quern_gen.go:2167:1
 func quernRow14RankActor(r *host2.Run, t172 *part, side3 uint32, dangling int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 //line rank.go:221
 		if t172.Running != 0 {
-			base := int64(1.152921504606847e+18*(1-t172.Damping)) / t172.All
+			base := host2.Int64[int64](1.152921504606847e+18*(1-t172.Damping)) / t172.All
 			for v4 := uint32(threadX); v4 < t172.Vertices; v4 += 32 {
 				sum := t172.Next[side3][v4] + dangling/t172.All
 				t172.Next[side3][v4] = 0
-				r2 := base + int64(float64(sum)*t172.Damping)
+				r2 := base + host2.Int64[int64](float64(sum)*t172.Damping)
 				atomic.AddInt64(&t172.Change, max(r2-t172.Rank[v4], t172.Rank[v4]-r2))
 				if t172.Degree[v4] == 0 {
 					atomic.AddInt64(&t172.Dangling, r2)
 				}
 				t172.Rank[v4] = r2
+//line rank.go:232:40000
 			}
+//line rank.go:233:40000
 		}
+//line rank.go:234:40000
 	}
+//line rank.go:235
 }
 
 //go:noinline
+//line quern_gen.go:2193:1
 func quernRow15RankActor(r *host2.Run, t172 *part, step4 uint32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -1645,11 +2208,16 @@ func quernRow15RankActor(r *host2.Run, t172 *part, step4 uint32) {
 }
 
 //go:noinline
-func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
+//line quern_gen.go:2212:1
+func quernRow16RankActor(r *host2.Run, t617 kernel.Action, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:59
+//line rank.go:103
+		result016 := actor.Known(t617)
+		result2 := result016
+//line quern.dev/ring/actor/alone.go:58
+		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
 		}
@@ -1657,7 +2225,8 @@ func quernRow16RankActor(r *host2.Run, sh *actor.Status, outcome uint32) {
 }
 
 //go:noinline
-func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t916, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
+//line quern_gen.go:2229:1
+func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t916, t109 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t234, t254, t264 uint32) {
 	cRow := cs[first8:][:32]
 	beginRow := begins[first8:][:32]
 	bornRow := borns[first8:][:32]
@@ -1667,442 +2236,713 @@ func quernRow17RankActor(r *host2.Run, cs []actor.Context, first8 int, begins, b
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
+//line quern.dev/ring/actor/alone.go:81:10000
 				t462 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:174:10000
 				source3 := sh.Missing[0]
-				t224 := source3
-				var result016 uint32
-				switch {
-				default:
-//line look.go:33
-					if t224 == 4 {
-						result016 = 0
-						break
-//line look.go:35
-					} else if t224 < 4 {
-						result016 = shape.Slots + t224*shape.SideSlots
-						break
-					}
-//line look.go:38
-					result016 = shape.Slots + (t224-1)*shape.SideSlots
-				}
-//line alone.go:175
-				t516 := source3
+//line quern.dev/ring/actor/alone.go:175:10000
+				t226 := source3
+//line quern.dev/ring/actor/alone.go:176:10000
 				var result017 uint32
-//line look.go:43
-				if t516 == 4 {
-					result017 = shape.Slots
+//line quern.dev/ring/actor/alone.go:177:10000
+				switch {
+//line quern.dev/ring/actor/alone.go:178:10000
+				default:
+//line quern.dev/ring/actor/look.go:33:30000
+					if t226 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
+						result017 = 0
+//line quern.dev/ring/actor/look.go:35:30000
+						break
+//line quern.dev/ring/actor/look.go:35:30000
+					} else if t226 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+						result017 = shape.Slots + t226*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
+						break
+//line quern.dev/ring/actor/look.go:38:30000
+					}
+//line quern.dev/ring/actor/look.go:38:30000
+					result017 = shape.Slots + (t226-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
+				}
+//line quern.dev/ring/actor/alone.go:175:10000
+				t519 := source3
+//line quern.dev/ring/actor/alone.go:176:10000
+				var result018 uint32
+//line quern.dev/ring/actor/look.go:43:30000
+				if t519 == 4 {
+//line quern.dev/ring/actor/look.go:44:30000
+					result018 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:30000
 				} else {
-					result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:30000
+					result018 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:30000
 				}
-//line alone.go:175
-				at3 := (result016 + sh.Ticket&(result017-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:175:10000
+				at3 := (result017 + sh.Ticket&(result018-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:176:10000
 				t714 := at3
+//line quern.dev/ring/actor/alone.go:177:10000
 				t815 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176:10000
 				slot5 := t422[t714:t815]
+//line quern.dev/ring/actor/alone.go:177:10000
 				tag4 := uint64(sh.Ticket+1) << 32
+//line quern.dev/ring/actor/alone.go:178:10000
 				reply2 := words[t916:t109]
+//line quern.dev/ring/actor/alone.go:179:10000
 				kernel.StoreRelaxed(&slot5[0], tag4|uint64(t442))
+//line quern.dev/ring/actor/alone.go:180:10000
 				kernel.StoreRelaxed(&slot5[1], tag4|uint64(t452))
+//line quern.dev/ring/actor/alone.go:181:10000
 				kernel.StoreRelaxed(&slot5[2], tag4|uint64(t462))
+//line quern.dev/ring/actor/alone.go:182:10000
 				for w6 := 0; w6 < len(reply2); w6++ {
+//line quern.dev/ring/actor/alone.go:183:10000
 					kernel.StoreRelaxed(&slot5[3+w6], tag4|uint64(reply2[w6]))
+//line quern.dev/ring/actor/alone.go:184:10000
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
+//line quern.dev/ring/actor/alone.go:81:10000
 			t482 := now3
+//line quern.dev/ring/actor/alone.go:82:10000
 			begin = t482
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:10000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:10000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:10000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:10000
 				t492 := c
+//line quern.dev/ring/actor/alone.go:85:10000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:10000
 				t532 := words[t51:t522]
-				var result018 bool
-			block10:
+//line quern.dev/ring/actor/alone.go:83:10000
+				var result019 bool
+//line quern.dev/ring/actor/alone.go:84:10000
+			block13:
+//line quern.dev/ring/actor/alone.go:85:10000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:10000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t492.Post[list2])
-					for i6 := uint32(0); i6 < count2; i6++ {
-						to3 := t492.Post[list2+1+int(i6)]
-						t131 := uint32(to3)
-						t225 := uint32(to3 >> 32)
-//line send.go:28
-						if !(t492.To.Box == t131 && t492.To.Actor == t225) {
-//line send.go:31
-							t138 := int(t131) * 16
-							t226 := (int(t131) + 1) * 16
-//line send.go:31
-							b13 := t492.Post[t138:t226]
-							memory4 := t492.Post
-							if b13[13] == 1 {
-								memory4 = t492.Host
-							}
-							t318 := b13[14]
-//line send.go:36
-							t412 := uint32(b13[11])
-//line send.go:36
-							t517 := uint32(b13[12])
-							ring5 := t318
-							slots6 := t412
-							step5 := t517
-//line send.go:37
-							end4 := ring5 + uint64(slots6)*uint64(step5)
-							if end4 > uint64(len(memory4)) || ring5 > end4 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded34 := host2.Load64(r, &b13[0])
-//line send.go:41
-							loaded35 := host2.Load64(r, &b13[8])
-							t816 := ring5
-							t917 := end4
-//line send.go:42
-							loaded36 := host2.Load64(r, &b13[10])
-//line send.go:41
-							t492.To = actor.Target{Box: t131, Actor: t225, Tail: loaded34, Head: uint32(loaded35), Words: b13, Ring: memory4[t816:t917], Slots: slots6, Step: step5, Kind: uint32(b13[13]), Owner: uint32(loaded36)}
+					for i9 := uint32(0); i9 < count2; i9++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t319 := t492
+//line quern.dev/ring/actor/alone.go:193
+						to3 := t492.Post[list2+1+int(i9)]
+						t140 := uint32(to3)
+						t227 := uint32(to3 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t492.To.Box == t140 && t492.To.Actor == t227) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t141 := int(t140) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t228 := (int(t140) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b10 := t492.Post[t141:t228]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory4 := t492.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b10[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory4 = t492.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t321 := b10[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t415 := uint32(b10[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t520 := uint32(b10[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring5 := t321
+//line quern.dev/ring/actor/send.go:38:20000
+							slots6 := t415
+//line quern.dev/ring/actor/send.go:39:20000
+							step5 := t520
+//line quern.dev/ring/actor/send.go:37:20000
+							end4 := ring5 + uint64(slots6)*uint64(step5)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end4 > uint64(len(memory4)) || ring5 > end4 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded34 := host2.Load64(r, &b10[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded35 := host2.Load64(r, &b10[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t816 := ring5
+//line quern.dev/ring/actor/send.go:43:20000
+							t917 := end4
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded36 := host2.Load64(r, &b10[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t492.To = actor.Target{Box: t140, Actor: t227, Tail: loaded34, Head: uint32(loaded35), Words: b10, Ring: memory4[t816:t917], Slots: slots6, Step: step5, Kind: uint32(b10[13]), Owner: uint32(loaded36)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t323 := t492
 						var ticket7 uint32
 						var room13 uint32
-					block11:
+					block14:
 						switch {
 						default:
-//line send.go:58
-							for b14 := t319.To.Words; ; {
-								if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-t319.To.Head >= t319.To.Slots {
-									t139 := t319
-//line send.go:81
-									b15 := t139.To.Words
-									loaded37 := host2.Load64(r, &b15[10])
-//line send.go:82
-									t139.To.Owner = uint32(loaded37)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b11 := t323.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t323.To.Owner != t323.To.Actor || uint32(t323.To.Tail)-t323.To.Head >= t323.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t148 := t323
+//line quern.dev/ring/actor/send.go:81
+									b12 := t148.To.Words
+									loaded37 := host2.Load64(r, &b12[10])
+//line quern.dev/ring/actor/send.go:82
+									t148.To.Owner = uint32(loaded37)
 									var room14 uint32
-//line send.go:83
-									if t139.To.Owner != t139.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t148.To.Owner != t148.To.Actor {
 										room14 = 2
 									} else {
-										t227 := t139
-										t320 := t139
-//line send.go:86
-										loaded38 := host2.Load64(r, &b15[0])
-										t518 := loaded38
-//line send.go:86
-										loaded39 := host2.Load64(r, &b15[8])
+										t229 := t148
+										t324 := t148
+//line quern.dev/ring/actor/send.go:86
+										loaded38 := host2.Load64(r, &b12[0])
+										t521 := loaded38
+//line quern.dev/ring/actor/send.go:86
+										loaded39 := host2.Load64(r, &b12[8])
 										t715 := uint32(loaded39)
-//line send.go:86
-										t227.To.Tail = t518
-//line send.go:86
-										t320.To.Head = t715
-										if uint32(t139.To.Tail)-t139.To.Head >= t139.To.Slots && t139.To.Kind == 1 {
-											loaded40 := host2.Load64(r, &t139.Host[b15[15]+1])
+//line quern.dev/ring/actor/send.go:86
+										t229.To.Tail = t521
+//line quern.dev/ring/actor/send.go:86
+										t324.To.Head = t715
+										if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots && t148.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded40 := host2.Load64(r, &t148.Host[b12[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head4 := loaded40
-//line send.go:89
-											kernel.StoreRelaxed(&b15[8], head4)
-											t139.To.Head = uint32(head4)
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b12[8], head4)
+//line quern.dev/ring/actor/send.go:90:20000
+											t148.To.Head = uint32(head4)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t139.To.Tail)-t139.To.Head >= t139.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room14 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room14 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room15 := room14
+//line quern.dev/ring/actor/send.go:61:20000
 									if room15 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b14[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b11[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket7 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room13 = room15
-										break block11
+//line quern.dev/ring/actor/send.go:64:20000
+										break block14
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded41 := host2.Load64(r, &b14[10])
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded41 := host2.Load64(r, &b11[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner4 := uint32(loaded41)
-//line send.go:68
-								old4 := kernel.AtomicCompareAndSwap(&b14[0], t319.To.Tail, t319.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:20000
+								old4 := kernel.AtomicCompareAndSwap(&b11[0], t323.To.Tail, t323.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail4 := old4
-//line send.go:69
-								if tail4 == t319.To.Tail {
-									t519 := t319
-									t614 := t319
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail4 == t323.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t523 := t323
+//line quern.dev/ring/actor/send.go:71:20000
+									t618 := t323
+//line quern.dev/ring/actor/send.go:72:20000
 									t716 := tail4 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t817 := owner4
-//line send.go:70
-									t519.To.Tail = t716
-//line send.go:70
-									t614.To.Owner = t817
+//line quern.dev/ring/actor/send.go:70:20000
+									t523.To.Tail = t716
+//line quern.dev/ring/actor/send.go:70:20000
+									t618.To.Owner = t817
+//line quern.dev/ring/actor/send.go:71:20000
 									t918 := uint32(tail4)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket7 = t918
+//line quern.dev/ring/actor/send.go:73:20000
 									room13 = 0
-									break block11
+//line quern.dev/ring/actor/send.go:74:20000
+									break block14
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t319.To.Tail = tail4
+//line quern.dev/ring/actor/send.go:73:20000
+								t323.To.Tail = tail4
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket8 := ticket7
 						room16 := room13
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room16 == 1 {
-							t615 := int(t50[13])
-//line alone.go:197
+							t619 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t717 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t492.Post[t615:t717]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t492.Post[t619:t717]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result019 := t492.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result019
-							t50[12] = i6 + 1
-							result018 = false
-							break block10
+							result020 := t492.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result020
+							t50[12] = i9 + 1
+							result019 = false
+							break block13
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room16 == 0 {
 							t919 := t492
 							t1010 := t532
 							t1113 := ticket8
-//line alone.go:229
-							t140 := t1113
-//line send.go:49
-							t141 := t140 & (t919.To.Slots - 1) * t919.To.Step
-//line send.go:49
-							result020 := t919.To.Ring[t141:]
-//line alone.go:229
-							t321 := result020
-							t413 := uint64(t1113+1) << 32
-							slot6 := t321
-							tag5 := t413
-//line alone.go:230
-							t520 := t919
-							t616 := slot6
+//line quern.dev/ring/actor/alone.go:229:10000
+							t149 := t1113
+//line quern.dev/ring/actor/send.go:49:20000
+							t150 := t149 & (t919.To.Slots - 1) * t919.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result021 := t919.To.Ring[t150:]
+//line quern.dev/ring/actor/alone.go:229:10000
+							t325 := result021
+//line quern.dev/ring/actor/alone.go:230:10000
+							t416 := uint64(t1113+1) << 32
+//line quern.dev/ring/actor/alone.go:231:10000
+							slot6 := t325
+//line quern.dev/ring/actor/alone.go:232
+							tag5 := t416
+//line quern.dev/ring/actor/alone.go:230:10000
+							t524 := t919
+//line quern.dev/ring/actor/alone.go:231:10000
+							t620 := slot6
+//line quern.dev/ring/actor/alone.go:232
 							t718 := tag5
-//line send.go:102
-							h4 := t616[:c2]
-							kernel.StoreRelaxed(&h4[0], t718|uint64(t520.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102
+							h4 := t620[:c2]
+//line quern.dev/ring/actor/send.go:103:20000
+							kernel.StoreRelaxed(&h4[0], t718|uint64(t524.ID<<8|128))
+//line quern.dev/ring/actor/send.go:104:20000
 							kernel.StoreRelaxed(&h4[1], t718)
-							kernel.StoreRelaxed(&h4[2], t718|uint64(t520.Words[t520.At+2]))
-							kernel.StoreRelaxed(&h4[3], t718|uint64(t520.Words[t520.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/send.go:105:20000
+							kernel.StoreRelaxed(&h4[2], t718|uint64(t524.Words[t524.At+2]))
+//line quern.dev/ring/actor/send.go:106:20000
+							kernel.StoreRelaxed(&h4[3], t718|uint64(t524.Words[t524.At+3]))
+//line quern.dev/ring/actor/alone.go:231:10000
 							for w8 := 0; w8 < len(t1010); w8++ {
+//line quern.dev/ring/actor/alone.go:232
 								kernel.StoreRelaxed(&slot6[4+w8], tag5|uint64(t1010[w8]))
 							}
 							t818 := t919
-//line send.go:113
-							if !(t818.Wakes == 0 || t818.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114:20000
+							t151 := t818
+//line quern.dev/ring/actor/send.go:115:20000
+						block15:
+//line quern.dev/ring/actor/send.go:116:20000
+							switch {
+//line quern.dev/ring/actor/send.go:117:20000
+							default:
+//line quern.dev/ring/actor/send.go:142:20000
 								kernel.Fence()
-								b16 := t818.To.Words
-								loaded42 := host2.Load64(r, &b16[9])
-								if loaded42 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t818.Host[b16[15]], 1)
-									kernel.StoreRelaxed(&t818.Host[0], 1)
+//line quern.dev/ring/actor/send.go:143:20000
+								t230 := t151.To.Kind != 1
+//line quern.dev/ring/actor/send.go:144:20000
+								if t230 {
+//line quern.dev/ring/actor/send.go:143:20000
+									loaded42 := host2.Load64(r, &t151.To.Words[9])
+//line quern.dev/ring/actor/send.go:144:20000
+									t230 = loaded42 == 0
+//line quern.dev/ring/actor/send.go:145:20000
 								}
+//line quern.dev/ring/actor/send.go:146:20000
+								if !t230 {
+//line quern.dev/ring/actor/send.go:146:20000
+									rung4 := t151.Control[c3:]
+//line quern.dev/ring/actor/send.go:147:20000
+									t326 := rung4[0]
+//line quern.dev/ring/actor/send.go:147:20000
+									t417 := uint64(t151.To.Box)
+//line quern.dev/ring/actor/send.go:148:20000
+									n4 := t326
+//line quern.dev/ring/actor/send.go:149:20000
+									box5 := t417
+//line quern.dev/ring/actor/send.go:148:20000
+									t525 := min(n4, 12)
+//line quern.dev/ring/actor/send.go:149:20000
+									for i10 := uint64(0); i10 < t525; i10++ {
+//line quern.dev/ring/actor/send.go:149:20000
+										if uint64(uint32(rung4[1+i10/2]>>(32*(i10&1)))) == box5 {
+//line quern.dev/ring/actor/send.go:150
+											break block15
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n4 >= 12 {
+//line quern.dev/ring/actor/send.go:155:20000
+										rung4[0] = 13
+//line quern.dev/ring/actor/send.go:156:20000
+										if t151.To.Kind != 1 {
+//line quern.dev/ring/actor/send.go:157:20000
+											t621 := t151
+//line quern.dev/ring/actor/send.go:133:20000
+											kernel.StoreRelaxed(&t621.Host[t621.To.Words[15]], 1)
+//line quern.dev/ring/actor/send.go:134:20000
+											kernel.StoreRelaxed(&t621.Host[0], 1)
+//line quern.dev/ring/actor/send.go:135:20000
+										}
+//line quern.dev/ring/actor/send.go:136:20000
+										break
+//line quern.dev/ring/actor/send.go:160:20000
+									} else if n4&1 == 0 {
+//line quern.dev/ring/actor/send.go:161:20000
+										rung4[1+n4/2] = box5
+//line quern.dev/ring/actor/send.go:162:20000
+									} else {
+//line quern.dev/ring/actor/send.go:163:20000
+										rung4[1+n4/2] |= box5 << 32
+//line quern.dev/ring/actor/send.go:164:20000
+									}
+//line quern.dev/ring/actor/send.go:165:20000
+									rung4[0] = n4 + 1
+//line quern.dev/ring/actor/send.go:166:20000
+								}
+//line quern.dev/ring/actor/send.go:167:20000
 							}
+//line quern.dev/ring/actor/send.go:168:20000
 						}
+//line quern.dev/ring/actor/send.go:169:20000
 					}
-//line alone.go:209
-					result018 = true
+//line quern.dev/ring/actor/alone.go:209:10000
+					result019 = true
+//line quern.dev/ring/actor/alone.go:210:10000
 				}
-//line alone.go:82
-				t552 = result018
+//line quern.dev/ring/actor/alone.go:82:10000
+				t552 = result019
+//line quern.dev/ring/actor/alone.go:83:10000
 			}
+//line quern.dev/ring/actor/alone.go:84:10000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:10000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:10000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:10000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:10000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:10000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block12:
+			block16:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:10000
 					loaded43 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:10000
 					ordered2 := loaded43
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:10000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:10000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:10000
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108:10000
 						if hint2 != sh.Hint[0] {
-							t414 := hint2
-//line alone.go:109
-							sh.Hint[0] = t414
-//line alone.go:109
+//line quern.dev/ring/actor/alone.go:109:10000
+							t418 := hint2
+//line quern.dev/ring/actor/alone.go:109:10000
+							sh.Hint[0] = t418
+//line quern.dev/ring/actor/alone.go:109:10000
 							sh.Higher[0] = 1
+//line quern.dev/ring/actor/alone.go:110:10000
 						}
+//line quern.dev/ring/actor/alone.go:111:10000
 						var source4 uint32 = 9
+//line quern.dev/ring/actor/alone.go:112:10000
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112:10000
 						if sh.Higher[0] != 0 {
+//line quern.dev/ring/actor/alone.go:113:10000
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:10000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:10000
 									continue
+//line quern.dev/ring/actor/alone.go:116:10000
 								}
+//line quern.dev/ring/actor/alone.go:117:10000
 								next4 := t60[level2]
-								t617 := level2
-								var result021 uint32
-								switch {
-								default:
-//line look.go:33
-									if t617 == 4 {
-										result021 = 0
-										break
-//line look.go:35
-									} else if t617 < 4 {
-										result021 = shape.Slots + t617*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result021 = shape.Slots + (t617-1)*shape.SideSlots
-								}
-//line alone.go:118
-								at4 := (result021 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded44 := host2.Load64(r, &t622[at4])
-								if uint32(loaded44>>32) == next4+1 {
-//line alone.go:120
-									t920 := level2
-									source4 = t920
-									sides2 = 1
-								}
-							}
-//line alone.go:123
-							sh.Higher[0] = sides2
-						}
-						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded45 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded45>>32) == next5+1
-//line alone.go:128
-							posted2 := false
-							slots7 := uint32(t61[11])
-							if slots7 != 0 {
-//line alone.go:130
-								next6 := uint32(t61[8])
-								loaded46 := host2.Load64(r, &t632[next6&(slots7-1)*shape.InStep])
-								posted2 = uint32(loaded46>>32) == next6+1
-							}
-							if posted2 && !(middle2 && t60[8] == 8) {
-								source4 = 8
-							} else if middle2 {
-								source4 = 4
-							}
-						}
-						if !(source4 == 9) {
-//line alone.go:143
-							t1212 := t622
-							ring6 := t1212
-							var at5 uint32
-//line alone.go:144
-							if source4 == 8 {
-								sh.Ticket = uint32(t61[8])
-								t1310 := t632
-//line alone.go:146
-								t148 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring6 = t1310
-								at5 = t148
-							} else {
-//line alone.go:148
-								sh.Ticket = t60[source4]
-								t168 := source4
+//line quern.dev/ring/actor/alone.go:118:10000
+								t623 := level2
+//line quern.dev/ring/actor/alone.go:119:10000
 								var result022 uint32
+//line quern.dev/ring/actor/alone.go:120:10000
 								switch {
+//line quern.dev/ring/actor/alone.go:121:10000
 								default:
-//line look.go:33
-									if t168 == 4 {
+//line quern.dev/ring/actor/look.go:33:30000
+									if t623 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
 										result022 = 0
+//line quern.dev/ring/actor/look.go:35:30000
 										break
-//line look.go:35
-									} else if t168 < 4 {
-										result022 = shape.Slots + t168*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:30000
+									} else if t623 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+										result022 = shape.Slots + t623*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
 										break
+//line quern.dev/ring/actor/look.go:38:30000
 									}
-//line look.go:38
-									result022 = shape.Slots + (t168-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:30000
+									result022 = shape.Slots + (t623-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
 								}
-//line alone.go:149
-								t194 := source4
-								var result023 uint32
-//line look.go:43
-								if t194 == 4 {
-									result023 = shape.Slots
-								} else {
-									result023 = shape.SideSlots
+//line quern.dev/ring/actor/alone.go:118:10000
+								at4 := (result022 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:119:10000
+								loaded44 := host2.Load64(r, &t622[at4])
+//line quern.dev/ring/actor/alone.go:120:10000
+								if uint32(loaded44>>32) == next4+1 {
+//line quern.dev/ring/actor/alone.go:120:10000
+									t920 := level2
+//line quern.dev/ring/actor/alone.go:121:10000
+									source4 = t920
+//line quern.dev/ring/actor/alone.go:122:10000
+									sides2 = 1
+//line quern.dev/ring/actor/alone.go:123:10000
 								}
-//line alone.go:149
-								at5 = (result022 + sh.Ticket&(result023-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:124:10000
 							}
-							t2110 := at5
-							t228 := at5 + shape.In
-//line alone.go:151
-							slot7 := ring6[t2110:t228]
-							cell2 := words[:t234]
-							for w9 := 0; w9 < len(slot7); w9++ {
-								loaded47 := host2.Load64(r, &slot7[w9])
-								v5 := loaded47
-//line alone.go:155
-								if uint32(v5>>32) != sh.Ticket+1 {
-									break block12
-								}
-								cell2[w9] = uint32(v5)
-							}
-							reply3 := cell2[t254:t264]
-							for w10 := 0; w10 < len(reply3); w10++ {
-								reply3[w10] = 0
-							}
-							t293 := source4
-//line alone.go:164
-							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
-							deadline2 := cell2[1]
-							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
-								sh.Late = 1
-							}
-							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:123:10000
+							sh.Higher[0] = sides2
+//line quern.dev/ring/actor/alone.go:124:10000
 						}
+//line quern.dev/ring/actor/alone.go:125:10000
+						if source4 == 9 || source4 < 4 {
+//line quern.dev/ring/actor/alone.go:126:10000
+							next5 := t60[4]
+//line quern.dev/ring/actor/alone.go:127:10000
+							loaded45 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:128:10000
+							middle2 := uint32(loaded45>>32) == next5+1
+//line quern.dev/ring/actor/alone.go:128:10000
+							posted2 := false
+//line quern.dev/ring/actor/alone.go:129:10000
+							slots7 := uint32(t61[11])
+//line quern.dev/ring/actor/alone.go:130:10000
+							if slots7 != 0 {
+//line quern.dev/ring/actor/alone.go:130:10000
+								next6 := uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:131:10000
+								loaded46 := host2.Load64(r, &t632[next6&(slots7-1)*shape.InStep])
+//line quern.dev/ring/actor/alone.go:132:10000
+								posted2 = uint32(loaded46>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:10000
+							}
+//line quern.dev/ring/actor/alone.go:134:10000
+							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:10000
+								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:10000
+							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137:10000
+								source4 = 4
+//line quern.dev/ring/actor/alone.go:138:10000
+							}
+//line quern.dev/ring/actor/alone.go:139:10000
+						}
+//line quern.dev/ring/actor/alone.go:140:10000
+						if !(source4 == 9) {
+//line quern.dev/ring/actor/alone.go:143:10000
+							t1212 := t622
+//line quern.dev/ring/actor/alone.go:144:10000
+							ring6 := t1212
+//line quern.dev/ring/actor/alone.go:145:10000
+							var at5 uint32
+//line quern.dev/ring/actor/alone.go:144:10000
+							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:10000
+								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:10000
+								t1310 := t632
+//line quern.dev/ring/actor/alone.go:146:10000
+								t1410 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:10000
+								ring6 = t1310
+//line quern.dev/ring/actor/alone.go:148:10000
+								at5 = t1410
+//line quern.dev/ring/actor/alone.go:149:10000
+							} else {
+//line quern.dev/ring/actor/alone.go:148:10000
+								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:10000
+								t168 := source4
+//line quern.dev/ring/actor/alone.go:150:10000
+								var result023 uint32
+//line quern.dev/ring/actor/alone.go:151:10000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:10000
+								default:
+//line quern.dev/ring/actor/look.go:33:30000
+									if t168 == 4 {
+//line quern.dev/ring/actor/look.go:34:30000
+										result023 = 0
+//line quern.dev/ring/actor/look.go:35:30000
+										break
+//line quern.dev/ring/actor/look.go:35:30000
+									} else if t168 < 4 {
+//line quern.dev/ring/actor/look.go:36:30000
+										result023 = shape.Slots + t168*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:30000
+										break
+//line quern.dev/ring/actor/look.go:38:30000
+									}
+//line quern.dev/ring/actor/look.go:38:30000
+									result023 = shape.Slots + (t168-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:30000
+								}
+//line quern.dev/ring/actor/alone.go:149:10000
+								t194 := source4
+//line quern.dev/ring/actor/alone.go:150:10000
+								var result024 uint32
+//line quern.dev/ring/actor/look.go:43:30000
+								if t194 == 4 {
+//line quern.dev/ring/actor/look.go:44:30000
+									result024 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:30000
+								} else {
+//line quern.dev/ring/actor/look.go:46:30000
+									result024 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:30000
+								}
+//line quern.dev/ring/actor/alone.go:149:10000
+								at5 = (result023 + sh.Ticket&(result024-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:10000
+							}
+//line quern.dev/ring/actor/alone.go:151:10000
+							t2110 := at5
+//line quern.dev/ring/actor/alone.go:152:10000
+							t2210 := at5 + shape.In
+//line quern.dev/ring/actor/alone.go:151:10000
+							slot7 := ring6[t2110:t2210]
+//line quern.dev/ring/actor/alone.go:152:10000
+							cell2 := words[:t234]
+//line quern.dev/ring/actor/alone.go:153
+							for w9 := 0; w9 < len(slot7); w9++ {
+//line quern.dev/ring/actor/alone.go:154:10000
+								loaded47 := host2.Load64(r, &slot7[w9])
+//line quern.dev/ring/actor/alone.go:155:10000
+								v5 := loaded47
+//line quern.dev/ring/actor/alone.go:155:10000
+								if uint32(v5>>32) != sh.Ticket+1 {
+//line quern.dev/ring/actor/alone.go:156:10000
+									break block16
+//line quern.dev/ring/actor/alone.go:157:10000
+								}
+//line quern.dev/ring/actor/alone.go:158:10000
+								cell2[w9] = uint32(v5)
+//line quern.dev/ring/actor/alone.go:159:10000
+							}
+//line quern.dev/ring/actor/alone.go:160:10000
+							reply3 := cell2[t254:t264]
+//line quern.dev/ring/actor/alone.go:161:10000
+							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:10000
+								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:10000
+							}
+//line quern.dev/ring/actor/alone.go:164:10000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Late = 0
+//line quern.dev/ring/actor/alone.go:164:10000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:10000
+							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:10000
+							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
+//line quern.dev/ring/actor/alone.go:166:10000
+								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:10000
+							}
+//line quern.dev/ring/actor/alone.go:168:10000
+							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:10000
+						}
+//line quern.dev/ring/actor/alone.go:170:10000
 					}
+//line quern.dev/ring/actor/alone.go:171:10000
 				}
+//line quern.dev/ring/actor/alone.go:172:10000
 			}
+//line quern.dev/ring/actor/alone.go:173:10000
 		}
+//line quern.dev/ring/actor/alone.go:174:10000
 		beginRow[threadX] = begin
+//line quern.dev/ring/actor/alone.go:175:10000
 	}
+//line quern.dev/ring/actor/alone.go:176:10000
 }
 
 //go:noinline
+//line quern_gen.go:2941:1
 func quernRow18RankActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)

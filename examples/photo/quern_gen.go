@@ -7,23 +7,75 @@ import (
 
 	"math"
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 	"sync/atomic"
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/examples/photo",
+	Text:    quern_gen_ptx,
+	Sum:     "a2125530d24de80563db2da8ddb4294f1c61992c743e47e3bd8112627486cc85",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__blurRows    func(t kernel.Thread, weights []float32, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__blurColumns func(t kernel.Thread, weights []float32, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__histogram   func(t kernel.Thread, planes []float32, counts []uint32)
+	quern_gen_is_stale__run_go_generate__toneCurve   func(t kernel.Thread, strength float32, counts []uint32, curve []float32)
+	quern_gen_is_stale__run_go_generate__equalize    func(t kernel.Thread, curve []float32, planes []float32)
+	quern_gen_is_stale__run_go_generate__toLinear    func(t kernel.Thread, table []float32, background rgb, pixels []uint32, planes []float32)
+	quern_gen_is_stale__run_go_generate__rgb         struct {
+		R float32
+		G float32
+		B float32
+	}
+	quern_gen_is_stale__run_go_generate__toSRGB         func(t kernel.Thread, planes []float32, pixels []uint32)
+	quern_gen_is_stale__run_go_generate__sharpen        func(t kernel.Thread, amount float32, blurred []float32, planes []float32)
+	quern_gen_is_stale__run_go_generate__rotateBilinear func(t kernel.Thread, r rotation, background rgb, w int, h int, in []float32, outW int, outH int, out []float32)
+	quern_gen_is_stale__run_go_generate__rotation       struct {
+		Cos  float32
+		Sin  float32
+		InX  float32
+		InY  float32
+		OutX float32
+		OutY float32
+	}
+	quern_gen_is_stale__run_go_generate__rotateBicubic func(t kernel.Thread, r rotation, background rgb, w int, h int, in []float32, outW int, outH int, out []float32)
+	quern_gen_is_stale__run_go_generate__scene         func(t kernel.Thread, w int, h int, pixels []uint32)
+)
+
+var (
+	quern_blurRows       quern_gen_is_stale__run_go_generate__blurRows       = blurRows
+	quern_blurColumns    quern_gen_is_stale__run_go_generate__blurColumns    = blurColumns
+	quern_histogram      quern_gen_is_stale__run_go_generate__histogram      = histogram
+	quern_toneCurve      quern_gen_is_stale__run_go_generate__toneCurve      = toneCurve
+	quern_equalize       quern_gen_is_stale__run_go_generate__equalize       = equalize
+	quern_toLinear       quern_gen_is_stale__run_go_generate__toLinear       = toLinear
+	_                                                                        = (*quern_gen_is_stale__run_go_generate__rgb)((*rgb)(nil))
+	quern_toSRGB         quern_gen_is_stale__run_go_generate__toSRGB         = toSRGB
+	quern_sharpen        quern_gen_is_stale__run_go_generate__sharpen        = sharpen
+	quern_rotateBilinear quern_gen_is_stale__run_go_generate__rotateBilinear = rotateBilinear
+	_                                                                        = (*quern_gen_is_stale__run_go_generate__rotation)((*rotation)(nil))
+	quern_rotateBicubic  quern_gen_is_stale__run_go_generate__rotateBicubic  = rotateBicubic
+	quern_scene          quern_gen_is_stale__run_go_generate__scene          = scene
+)
 
 var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blurRows", Package: "quern.dev/examples/photo", Pos: "blur.go:27",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, 256, 2, 0, 5, 1, 0, 3, 2, 1, 1, 1, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 4, 1, 1, 1, 2, 5, 4, 9, 2147483649, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 0, -1, 0, -1, 1, 0, 5, 0, 257, 3, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 1, 1, 3, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 1, 0, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 1, 3, 1, 1, 1, 3, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 32, 4, 7, 1, 3, 1, 1, 1, 2, 5, 3, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 3, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 1, 1, 1, 4, 3, 1, 1, 1, 2, 5, 3, 0, 256, 2, 0, 5, 4, 2, 1, 1, 1, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 1, 2, 2, 1, 2, 5, 3, 1, 2, 4, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 1, 0, 3, 2, 1, 1, 1, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 4, 1, 1, 1, 2, 5, 4, 9, 2147483649, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483649, 0, 256, 2, 0, 5, 0, 2, 1, 0, 5, 3, 9, 2147483650, 2, 1, 1, 1, 5, 2, 2, 1, 1, 5, 1, 2, 5, 3, 1, 1, 1, 2, 5, 4, 9, 2147483648}, Sites: []gpu.Site{
@@ -40,9 +92,8 @@ var quernBlurRows = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1412,
 	Host:   quernHostBlurRows,
+	Plain:  quernPlainBlurRows,
 })
-
-var _ = blurRows // compiled, not called
 
 // LaunchBlurRows runs blurRows on the grid g.
 //
@@ -65,13 +116,13 @@ func LaunchBlurRows(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], w, 
 var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blurColumns", Package: "quern.dev/examples/photo", Pos: "blur.go:56",
 	Params: []gpu.Param{
-		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, -1, 1, 0, 5, 0, 1, 3, 1, 2, 0, 1, 4, 6, 5, 0, -1, 1, 1, 5, 7, 5, 9, 0, 0, -1, 0, 2, 1, 1, 5, 1, 3, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 0, 3, 1, 1, 5, 1, 3, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 2, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, -1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 9, 0, 0, -1, 1, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 1, 1, 5, 1, 4, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 4, 1, 1, 1, 2, 5, 3, 2, 2, 1, 1, 5, 1, 2, 5, 4, 0, 64, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 2, 2, 1, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 1, 2, 5, 4, 9, 2147483647, 2, 2, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 2, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 0, 64, 2, 1, 1, 1, 5, 5, 3, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 2, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 0, 64, 2, 1, 1, 1, 5, 5, 0, 2, 1, 0, 1, 1, 5, 5, 3, 0, 3, 1, 1, 5, 4, 1, 1, 1, 0, 0, 1, 4, 0, 32, 6, 5, 4, 9, 2147483647, 2, 2, 1, 1, 5, 1, 2, 5, 9, 2147483648, 2, 2, 1, 1, 5, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -88,9 +139,8 @@ var quernBlurColumns = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Shared: 16516,
 	Host:   quernHostBlurColumns,
+	Plain:  quernPlainBlurColumns,
 })
-
-var _ = blurColumns // compiled, not called
 
 // LaunchBlurColumns runs blurColumns on the grid g.
 //
@@ -112,10 +162,10 @@ func LaunchBlurColumns(s *gpu.Stream, g gpu.Grid, weights *gpu.Buffer[float32], 
 var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Name: "histogram", Package: "quern.dev/examples/photo", Pos: "equalize.go:25",
 	Params: []gpu.Param{
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4096, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 38, Col: 22},
@@ -132,9 +182,8 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostHistogram,
+	Plain:  quernPlainHistogram,
 })
-
-var _ = histogram // compiled, not called
 
 // LaunchHistogram runs histogram on the grid g.
 //
@@ -155,10 +204,10 @@ var quernToneCurve = gpu.NewKernel(gpu.KernelInfo{
 	Name: "toneCurve", Package: "quern.dev/examples/photo", Pos: "equalize.go:56",
 	Params: []gpu.Param{
 		{Name: "strength", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -256, 0, -1, 1, 2, 5, 9, -257}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
@@ -173,9 +222,8 @@ var quernToneCurve = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostToneCurve,
+	Plain:  quernPlainToneCurve,
 })
-
-var _ = toneCurve // compiled, not called
 
 // LaunchToneCurve runs toneCurve on the grid g.
 //
@@ -197,10 +245,10 @@ func LaunchToneCurve(s *gpu.Stream, g gpu.Grid, strength float32, counts *gpu.Bu
 var quernEqualize = gpu.NewKernel(gpu.KernelInfo{
 	Name: "equalize", Package: "quern.dev/examples/photo", Pos: "equalize.go:82",
 	Params: []gpu.Param{
-		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "curve", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -257}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 35},
@@ -214,10 +262,9 @@ var quernEqualize = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "equalize.go", Line: 92, Col: 45},
 		}},
 	},
-	Host: quernHostEqualize,
+	Host:  quernHostEqualize,
+	Plain: quernPlainEqualize,
 })
-
-var _ = equalize // compiled, not called
 
 // LaunchEqualize runs equalize on the grid g.
 //
@@ -235,12 +282,12 @@ func LaunchEqualize(s *gpu.Stream, g gpu.Grid, curve, planes *gpu.Buffer[float32
 var quernToLinear = gpu.NewKernel(gpu.KernelInfo{
 	Name: "toLinear", Package: "quern.dev/examples/photo", Pos: "kernels.go:15",
 	Params: []gpu.Param{
-		{Name: "table", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "background", Kind: gpu.Struct, Type: "rgb", Size: 12},
-		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "table", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "background", Kind: gpu.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
+		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -256, 0, -1, 1, 3, 0, 3, 1, 2, 5, 4, 1, 3, 0, 2, 1, 2, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 2, 5, 9, 2147483648}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -256, 0, -1, 1, 3, 0, 3, 1, 2, 5, 4, 1, 3, 0, 2, 1, 2, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 2, 5, 9, 2147483648}},
@@ -261,10 +308,9 @@ var quernToLinear = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 26, Col: 2},
 		}},
 	},
-	Host: quernHostToLinear,
+	Host:  quernHostToLinear,
+	Plain: quernPlainToLinear,
 })
-
-var _ = toLinear // compiled, not called
 
 // LaunchToLinear runs toLinear on the grid g.
 //
@@ -285,10 +331,10 @@ func LaunchToLinear(s *gpu.Stream, g gpu.Grid, table *gpu.Buffer[float32], backg
 var quernToSRGB = gpu.NewKernel(gpu.KernelInfo{
 	Name: "toSRGB", Package: "quern.dev/examples/photo", Pos: "kernels.go:32",
 	Params: []gpu.Param{
-		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 3, 1, 1, 5, 4, 1, 0, 0, 2, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 3, 1, 1, 5, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -302,10 +348,9 @@ var quernToSRGB = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 35, Col: 24},
 		}},
 	},
-	Host: quernHostToSRGB,
+	Host:  quernHostToSRGB,
+	Plain: quernPlainToSRGB,
 })
-
-var _ = toSRGB // compiled, not called
 
 // LaunchToSRGB runs toSRGB on the grid g.
 //
@@ -324,10 +369,10 @@ var quernSharpen = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sharpen", Package: "quern.dev/examples/photo", Pos: "kernels.go:43",
 	Params: []gpu.Param{
 		{Name: "amount", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "blurred", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "blurred", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "planes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 10, 1, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -338,10 +383,9 @@ var quernSharpen = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 46, Col: 34},
 		}},
 	},
-	Host: quernHostSharpen,
+	Host:  quernHostSharpen,
+	Plain: quernPlainSharpen,
 })
-
-var _ = sharpen // compiled, not called
 
 // LaunchSharpen runs sharpen on the grid g.
 //
@@ -361,17 +405,18 @@ func LaunchSharpen(s *gpu.Stream, g gpu.Grid, amount float32, blurred, planes *g
 var quernRotateBilinear = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rotateBilinear", Package: "quern.dev/examples/photo", Pos: "rotate.go:38",
 	Params: []gpu.Param{
-		{Name: "r", Kind: gpu.Struct, Type: "rotation", Size: 24},
-		{Name: "background", Kind: gpu.Struct, Type: "rgb", Size: 12},
+		{Name: "r", Kind: gpu.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
+		{Name: "background", Kind: gpu.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "outW", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "rotate.go", Line: 55, Col: 23},
@@ -394,9 +439,8 @@ var quernRotateBilinear = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostRotateBilinear,
+	Plain: quernPlainRotateBilinear,
 })
-
-var _ = rotateBilinear // compiled, not called
 
 // LaunchRotateBilinear runs rotateBilinear on the grid g.
 //
@@ -421,16 +465,16 @@ func LaunchRotateBilinear(s *gpu.Stream, g gpu.Grid, r rotation, background rgb,
 var quernRotateBicubic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rotateBicubic", Package: "quern.dev/examples/photo", Pos: "rotate.go:70",
 	Params: []gpu.Param{
-		{Name: "r", Kind: gpu.Struct, Type: "rotation", Size: 24},
-		{Name: "background", Kind: gpu.Struct, Type: "rgb", Size: 12},
+		{Name: "r", Kind: gpu.Struct, Type: "main.rotation", Size: 24, Layout: "struct{Cos float32; Sin float32; InX float32; InY float32; OutX float32; OutY float32}"},
+		{Name: "background", Kind: gpu.Struct, Type: "main.rgb", Size: 12, Layout: "struct{R float32; G float32; B float32}"},
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "outW", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "outH", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 0, 0, 1, 3, 0, 1, 4, 6, 5, 3, 0, 0, 1, 2, 0, 1, 4, 6, 1, 2, 4, 7, 5, 9, 0, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 4, 4, 9, 0, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, -1, 1, 7, 0, 3, 1, 5, 1, 6, 5, 5, 4, 1, 7, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 3, 1, 5, 1, 6, 5, 5, 4, 7, 1, 5, 1, 7, 3, 0, 32, 2, 0, 5, 4, 0, 2, 1, 5, 1, 6, 5, 5, 4, 0, 8, 2, 1, 1, 5, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 0, 1, 5, 4, 9, 0, 1, 6, 9, 2147483647, 0, 0, 1, 6, 4, 9, 0, 1, 7, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 2, 1, 2, 1, 3, 5, 5, 9, 2147483647, 0, 2, 1, 2, 5, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 1, 2, 4, 9, 2147483647, 0, 3, 1, 2, 1, 3, 5, 5, 9, 2147483648, 0, 2, 1, 5, 1, 6, 5, 5, 9, 2147483647, 0, 3, 1, 5, 1, 6, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -448,9 +492,8 @@ var quernRotateBicubic = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostRotateBicubic,
+	Plain: quernPlainRotateBicubic,
 })
-
-var _ = rotateBicubic // compiled, not called
 
 // LaunchRotateBicubic runs rotateBicubic on the grid g.
 //
@@ -479,7 +522,7 @@ var quernScene = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "pixels", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -491,9 +534,8 @@ var quernScene = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 32, Y: 8, Z: 1},
 	Host:  quernHostScene,
+	Plain: quernPlainScene,
 })
-
-var _ = scene // compiled, not called
 
 // LaunchScene runs scene on the grid g.
 //
@@ -507,6 +549,11 @@ func LaunchScene(s *gpu.Stream, g gpu.Grid, w, h int, pixels *gpu.Buffer[uint32]
 	gpu.Arg(l, h)
 	gpu.SliceArg(l, pixels)
 	return l.End()
+}
+
+func quernPlainBlurRows(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blurRows(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostBlurRows(r *host.Run) {
@@ -560,6 +607,7 @@ func quernRow1BlurRows(r *host.Run, radius int, weight *[33]float32, weights []f
 }
 
 //go:noinline
+//line quern_gen.go:611:1
 func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320]float32, radius int, out []float32, row int) {
 	if left >= 0 && w >= 0 && radius >= 0 && 256 <= 320-radius && row+left >= 0 && 256 <= len(out)-(row+left) && w-left >= 256 {
 		row2 := (*[256]float32)(tile[radius:])
@@ -590,6 +638,12 @@ func quernRow2BlurRows(r *host.Run, left, w int, weight *[33]float32, tile *[320
 			out[row+x] = sum
 		}
 	}
+}
+
+//line quern_gen.go:644:1
+func quernPlainBlurColumns(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[float32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_blurColumns(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostBlurColumns(r *host.Run) {
@@ -656,6 +710,7 @@ func quernRow1BlurColumns(r *host.Run, threadY, radius int, weight *[33]float32,
 }
 
 //go:noinline
+//line quern_gen.go:714:1
 func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[128][32]float32, centre, radius int, out []float32, start, start2 int) {
 	if base >= 0 && w >= 0 && centre >= 0 && 1 <= 128-centre && start2 >= 0 && 32 <= len(out)-start2 && w-base >= 32 {
 		row := (*[1][32]float32)(tile[centre:])
@@ -686,6 +741,12 @@ func quernRow2BlurColumns(r *host.Run, base, w int, weight *[33]float32, tile *[
 	}
 }
 
+//line quern_gen.go:745:1
+func quernPlainHistogram(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
+}
+
 func quernHostHistogram(r *host.Run) {
 	planes := host.Slice[float32](r, 0)
 	counts := host.Slice[uint32](r, 1)
@@ -705,28 +766,47 @@ func quernHostHistogram(r *host.Run) {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Histogram(r, bFirst, local)
 				}
+//line equalize.go:34:10000
 			}
+//line equalize.go:35:10000
 		}
+//line equalize.go:36:10000
 		for threadZ := range 1 {
+//line equalize.go:37:10000
 			for threadY := range 1 {
+//line equalize.go:38:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line equalize.go:39:10000
 				quernRow2Histogram(r, base, n, planes, size, local)
+//line equalize.go:40:10000
 			}
+//line equalize.go:41:10000
 		}
 //line equalize.go:43
 		bFirst2 = 0
+//line equalize.go:44:10000
 		for ; bFirst2 < 256; bFirst2 += 256 {
+//line equalize.go:45:10000
 			for threadZ := range 1 {
+//line equalize.go:46:10000
 				for threadY := range 1 {
+//line equalize.go:47:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line equalize.go:48:10000
 					quernRow3Histogram(r, bFirst2, local, counts)
+//line equalize.go:49:10000
 				}
+//line equalize.go:50:10000
 			}
+//line equalize.go:51:10000
 		}
+//line equalize.go:52:10000
 	}
+//line equalize.go:53:10000
 }
 
 //go:noinline
+//line quern_gen.go:810:1
 func quernRow1Histogram(r *host.Run, bFirst int, local *[256]uint32) {
 	if bFirst >= 0 && 256 <= 256-bFirst && 256-bFirst >= 256 {
 		row := (*[256]uint32)(local[bFirst:])
@@ -746,54 +826,84 @@ func quernRow1Histogram(r *host.Run, bFirst int, local *[256]uint32) {
 }
 
 //go:noinline
+//line quern_gen.go:830:1
 func quernRow2Histogram(r *host.Run, base, n int, planes []float32, size int, local *[256]uint32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		first := base + threadX
-//line equalize.go:34
+//line equalize.go:34:10000
 		for k := 0; k < 16; k++ {
+//line equalize.go:35:10000
 			i := first + k*256
+//line equalize.go:36:10000
 			if i < n {
-//line equalize.go:36
+//line equalize.go:36:10000
 				c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+//line equalize.go:37:10000
 				result0 := c.luminance()
+//line equalize.go:38:10000
 				t2 := result0
-//line equalize.go:37
+//line equalize.go:37:10000
 				result02 := encodeSRGB(t2)
+//line equalize.go:38:10000
 				tone := result02
-//line equalize.go:38
-				local[min(int(tone*256), 255)] += 1
+//line equalize.go:38:10000
+				local[min(host.Int64[int](tone*256), 255)] += 1
+//line equalize.go:39:10000
 			}
+//line equalize.go:40:10000
 		}
+//line equalize.go:41:10000
 	}
+//line equalize.go:42:10000
 }
 
 //go:noinline
+//line quern_gen.go:863:1
 func quernRow3Histogram(r *host.Run, bFirst2 int, local *[256]uint32, counts []uint32) {
 	if bFirst2 >= 0 && 256 <= 256-bFirst2 && 256 <= len(counts)-bFirst2 && 256-bFirst2 >= 256 {
 		row2 := (*[256]uint32)(local[bFirst2:])
 		row3 := (*[256]uint32)(counts[bFirst2:])
 		for threadX := range 256 {
-//line equalize.go:44
+//line equalize.go:44:10000
 			count2 := row2[threadX]
+//line equalize.go:45:10000
 			if count2 != 0 {
-//line equalize.go:45
+//line equalize.go:45:10000
 				atomic.AddUint32(&row3[threadX], count2)
+//line equalize.go:46:10000
 			}
+//line equalize.go:47:10000
 		}
+//line equalize.go:48:10000
 		return
+//line equalize.go:49:10000
 	}
+//line equalize.go:50:10000
 	for threadX := range 256 {
+//line equalize.go:51:10000
 		r.ThreadIdx.X = threadX
 //line equalize.go:43
 		if bFirst2+threadX < 256 {
+//line equalize.go:44:10000
 			count2 := local[bFirst2+threadX]
+//line equalize.go:45:10000
 			if count2 != 0 {
-//line equalize.go:45
+//line equalize.go:45:10000
 				atomic.AddUint32(&counts[bFirst2+threadX], count2)
+//line equalize.go:46:10000
 			}
+//line equalize.go:47:10000
 		}
+//line equalize.go:48:10000
 	}
+//line equalize.go:49:10000
+}
+
+//line quern_gen.go:904:1
+func quernPlainToneCurve(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_toneCurve(t, v0, v1, v2) })
 }
 
 func quernHostToneCurve(r *host.Run) {
@@ -814,33 +924,59 @@ func quernHostToneCurve(r *host.Run) {
 //line equalize.go:61
 		d = 1
 		for ; d < 256; d *= 2 {
+			if r.Halted() {
+//line equalize.go:61
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
+//line equalize.go:65:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line equalize.go:66:10000
 					first := (threadZ*1 + threadY) * 256
+//line equalize.go:67:10000
 					quernRow2ToneCurve(r, lefts, first, d, sums)
+//line equalize.go:68:10000
 				}
+//line equalize.go:69:10000
 			}
+//line equalize.go:70:10000
 			for threadZ := range 1 {
+//line equalize.go:71:10000
 				for threadY := range 1 {
+//line equalize.go:72:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line equalize.go:73:10000
 					first2 := (threadZ*1 + threadY) * 256
+//line equalize.go:74:10000
 					quernRow3ToneCurve(r, lefts, first2, sums)
+//line equalize.go:75:10000
 				}
+//line equalize.go:76:10000
 			}
+//line equalize.go:77
 		}
-//line equalize.go:71
+//line equalize.go:71:10000
 		total = max(sums[255], 1)
+//line equalize.go:72:10000
 		for threadZ := range 1 {
+//line equalize.go:73:10000
 			for threadY := range 1 {
+//line equalize.go:74:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line equalize.go:75:10000
 				quernRow4ToneCurve(r, sums, total, strength, curve)
+//line equalize.go:76:10000
 			}
+//line equalize.go:77
 		}
+//line equalize.go:78:10000
 	}
+//line equalize.go:79
 }
 
 //go:noinline
+//line quern_gen.go:980:1
 func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 	if 256 <= len(counts) {
 		row := (*[256]uint32)(sums[0:])
@@ -859,6 +995,7 @@ func quernRow1ToneCurve(r *host.Run, sums *[256]uint32, counts []uint32) {
 }
 
 //go:noinline
+//line quern_gen.go:999:1
 func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]uint32) {
 	leftRow := lefts[first:][:256]
 	if 0-d >= 0 && 256 <= 256-(0-d) {
@@ -868,47 +1005,74 @@ func quernRow2ToneCurve(r *host.Run, lefts []uint32, first, d int, sums *[256]ui
 			var left uint32
 			if threadX >= d {
 				left = row3[threadX]
+//line equalize.go:65:10000
 			}
+//line equalize.go:66:10000
 			leftRow[threadX] = left
+//line equalize.go:67:10000
 		}
+//line equalize.go:68:10000
 		return
+//line equalize.go:69:10000
 	}
+//line equalize.go:70:10000
 	for threadX := range 256 {
+//line equalize.go:71:10000
 		r.ThreadIdx.X = threadX
 //line equalize.go:62
 		var left uint32
 		if threadX >= d {
 			left = sums[threadX-d]
+//line equalize.go:65:10000
 		}
+//line equalize.go:66:10000
 		leftRow[threadX] = left
+//line equalize.go:67:10000
 	}
+//line equalize.go:68:10000
 }
 
 //go:noinline
+//line quern_gen.go:1037:1
 func quernRow3ToneCurve(r *host.Run, lefts []uint32, first2 int, sums *[256]uint32) {
 	leftRow := lefts[first2:][:256]
 	row4 := (*[256]uint32)(sums[0:])
 	for threadX := range 256 {
 		left := leftRow[threadX]
-//line equalize.go:67
+//line equalize.go:67:10000
 		row4[threadX] += left
+//line equalize.go:68:10000
 	}
+//line equalize.go:69:10000
 }
 
 //go:noinline
+//line quern_gen.go:1051:1
 func quernRow4ToneCurve(r *host.Run, sums *[256]uint32, total uint32, strength float32, curve []float32) {
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		identity := float32(threadX+1) * 0.00390625
-//line equalize.go:73
+//line equalize.go:73:10000
 		t2 := float32(sums[threadX]) / float32(total)
+//line equalize.go:74:10000
 		result0 := identity + strength*(t2-identity)
-//line equalize.go:73
+//line equalize.go:73:10000
 		curve[threadX+1] = result0
+//line equalize.go:74:10000
 		if threadX == 0 {
+//line equalize.go:75:10000
 			curve[0] = 0
+//line equalize.go:76:10000
 		}
+//line equalize.go:77
 	}
+//line equalize.go:78:10000
+}
+
+//line quern_gen.go:1073:1
+func quernPlainEqualize(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_equalize(t, v0, v1) })
 }
 
 func quernHostEqualize(r *host.Run) {
@@ -942,17 +1106,20 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 		row3 := planes[base3:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line equalize.go:88
+//line equalize.go:88:10000
 			c := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
+//line equalize.go:89:10000
 			result0 := c.luminance()
+//line equalize.go:90:10000
 			y := max(result0, 6e-05)
-//line equalize.go:90
+//line equalize.go:90:10000
 			t2 := y
-//line equalize.go:90
+//line equalize.go:90:10000
 			result02 := encodeSRGB(t2)
+//line equalize.go:91
 			tone := result02 * 256
 //line equalize.go:91
-			b := min(int(tone), 255)
+			b := min(host.Int64[int](tone), 255)
 			t4 := curve[b]
 //line equalize.go:92
 			t5 := curve[b+1]
@@ -977,20 +1144,26 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line equalize.go:85
+//line equalize.go:85:10000
 		if i >= n {
+//line equalize.go:86:10000
 			continue
+//line equalize.go:87:10000
 		}
+//line equalize.go:88:10000
 		c := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
+//line equalize.go:89:10000
 		result0 := c.luminance()
+//line equalize.go:90:10000
 		y := max(result0, 6e-05)
-//line equalize.go:90
+//line equalize.go:90:10000
 		t2 := y
-//line equalize.go:90
+//line equalize.go:90:10000
 		result02 := encodeSRGB(t2)
+//line equalize.go:91
 		tone := result02 * 256
 //line equalize.go:91
-		b := min(int(tone), 255)
+		b := min(host.Int64[int](tone), 255)
 		t4 := curve[b]
 //line equalize.go:92
 		t5 := curve[b+1]
@@ -1010,6 +1183,12 @@ func quernRow1Equalize(r *host.Run, base, n int, planes []float32, size int, cur
 		planes[n+i] = c.G
 		planes[size+i] = c.B
 	}
+}
+
+//line quern_gen.go:1189:1
+func quernPlainToLinear(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Value[rgb](r, 1), host.Slice[uint32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toLinear(t, v0, v1, v2, v3) })
 }
 
 func quernHostToLinear(r *host.Run) {
@@ -1058,11 +1237,17 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 			row2[threadX] = c.R
 			row3[threadX] = c.G
 			row4[threadX] = c.B
+//line kernels.go:27:20000
 		}
+//line kernels.go:28:20000
 		return
+//line kernels.go:29:20000
 	}
+//line kernels.go:30:20000
 	for threadX := range dimX {
+//line kernels.go:31:20000
 		r.ThreadIdx.X = threadX
+//line kernels.go:32:20000
 		i := base + threadX
 //line kernels.go:18
 		if i >= n {
@@ -1079,7 +1264,15 @@ func quernRow1ToLinear(r *host.Run, base, n int, pixels []uint32, table []float3
 		planes[i] = c.R
 		planes[n+i] = c.G
 		planes[size+i] = c.B
+//line kernels.go:27:20000
 	}
+//line kernels.go:28:20000
+}
+
+//line quern_gen.go:1273:1
+func quernPlainToSRGB(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_toSRGB(t, v0, v1) })
 }
 
 func quernHostToSRGB(r *host.Run) {
@@ -1114,26 +1307,77 @@ func quernRow1ToSRGB(r *host.Run, base, n int, planes []float32, size int, pixel
 		row4 := pixels[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line kernels.go:35
+//line kernels.go:35:20000
 			t1 := rgb{R: row[threadX], G: row2[threadX], B: row3[threadX]}
-//line kernels.go:35
-			result0 := pack(t1)
+//line kernels.go:35:20000
+			result0 := quernFunc1ToSRGB(t1)
+//line kernels.go:36:20000
 			row4[threadX] = result0
+//line kernels.go:37:20000
 		}
+//line kernels.go:38:20000
 		return
+//line kernels.go:39:20000
 	}
+//line kernels.go:40:20000
 	for threadX := range dimX {
+//line kernels.go:41:20000
 		r.ThreadIdx.X = threadX
+//line kernels.go:42:20000
 		i := base + threadX
-//line kernels.go:34
+//line kernels.go:34:20000
 		if i < n {
+//line kernels.go:35:20000
 			t1 := rgb{R: planes[i], G: planes[n+i], B: planes[size+i]}
-//line kernels.go:35
-			result0 := pack(t1)
-//line kernels.go:35
+//line kernels.go:35:20000
+			result0 := quernFunc1ToSRGB(t1)
+//line kernels.go:35:20000
 			pixels[i] = result0
+//line kernels.go:36:20000
 		}
+//line kernels.go:37:20000
 	}
+//line kernels.go:38:20000
+}
+
+// quernFunc1ToSRGB is main.pack.
+//
+//line quern_gen.go:1346:1
+func quernFunc1ToSRGB(c rgb) uint32 {
+//line color.go:69:30000
+	t1 := c.R
+//line color.go:69:30000
+	result0 := quernFunc2ToSRGB(t1)
+//line color.go:70:30000
+	t3 := c.G
+//line color.go:69:30000
+	result02 := quernFunc2ToSRGB(t3)
+//line color.go:70:30000
+	t5 := c.B
+//line color.go:69:30000
+	result03 := quernFunc2ToSRGB(t5)
+//line color.go:70:30000
+	return result0 | result02<<8 | result03<<16 | 4278190080
+//line color.go:71:30000
+}
+
+// quernFunc2ToSRGB is main.quantise.
+//
+//line quern_gen.go:1367:1
+func quernFunc2ToSRGB(linear float32) uint32 {
+//line color.go:73:30000
+	t1 := linear
+//line color.go:73:30000
+	result0 := encodeSRGB(t1)
+//line color.go:74:30000
+	return host.Narrow[uint32](result0*255 + 0.5)
+//line color.go:75:30000
+}
+
+//line quern_gen.go:1378:1
+func quernPlainSharpen(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_sharpen(t, v0, v1, v2) })
 }
 
 func quernHostSharpen(r *host.Run) {
@@ -1162,21 +1406,39 @@ func quernRow1Sharpen(r *host.Run, base int, planes []float32, amount float32, b
 		row := planes[base:][:count]
 		row2 := blurred[base:][:count]
 		for threadX := range count {
-//line kernels.go:45
+//line kernels.go:45:20000
 			v := row[threadX]
+//line kernels.go:46:20000
 			row[threadX] = max(0, v+amount*(v-row2[threadX]))
+//line kernels.go:47:20000
 		}
+//line kernels.go:48:20000
 		return
+//line kernels.go:49:20000
 	}
+//line kernels.go:50:20000
 	for threadX := range dimX {
+//line kernels.go:51:20000
 		r.ThreadIdx.X = threadX
+//line kernels.go:52:20000
 		i := base + threadX
-//line kernels.go:44
+//line kernels.go:44:20000
 		if i < len(planes) {
+//line kernels.go:45:20000
 			v := planes[i]
+//line kernels.go:46:20000
 			planes[i] = max(0, v+amount*(v-blurred[i]))
+//line kernels.go:47:20000
 		}
+//line kernels.go:48:20000
 	}
+//line kernels.go:49:20000
+}
+
+//line quern_gen.go:1439:1
+func quernPlainRotateBilinear(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
+	host.Plain(r, func(t kernel.Thread) { quern_rotateBilinear(t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostRotateBilinear(r *host.Run) {
@@ -1227,50 +1489,74 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-//line rotate.go:44
+//line rotate.go:44:40000
 			sx, sy := r2.source(x, y)
+//line rotate.go:45:40000
 			sx2 := sx
+//line rotate.go:46:40000
 			sy2 := sy
-//line rotate.go:45
+//line rotate.go:45:40000
 			t7 := sx2
+//line rotate.go:46:40000
 			t8 := sy2
-//line rotate.go:45
+//line rotate.go:45:40000
 			result0 := coverage(t7, t8, w, h)
+//line rotate.go:46:40000
 			alpha := result0
-//line rotate.go:46
+//line rotate.go:46:40000
 			c := background
+//line rotate.go:47:40000
 			if alpha > 0 {
+//line rotate.go:48:40000
 				t12 := float32(math.Floor(float64(sx2)))
+//line rotate.go:49:40000
 				t13 := float32(math.Floor(float64(sy2)))
+//line rotate.go:50:40000
 				fx := t12
+//line rotate.go:51:40000
 				fy := t13
-//line rotate.go:49
+//line rotate.go:49:40000
 				t14 := sx2 - fx
+//line rotate.go:50:40000
 				t15 := sy2 - fy
+//line rotate.go:51:40000
 				tx := t14
+//line rotate.go:52:40000
 				ty := t15
-//line rotate.go:50
-				t16 := int(fx)
+//line rotate.go:50:40000
+				t16 := host.Int64[int](fx)
+//line rotate.go:51:40000
 				result02 := min(max(t16, 0), t17)
+//line rotate.go:52:40000
 				t19 := result02
-				t20 := int(fx) + 1
+//line rotate.go:53:40000
+				t20 := host.Int64[int](fx) + 1
+//line rotate.go:54:40000
 				result03 := min(max(t20, 0), t21)
+//line rotate.go:55:40000
 				t23 := result03
+//line rotate.go:56
 				x0 := t19
 				x1 := t23
-//line rotate.go:51
-				t24 := int(fy)
+//line rotate.go:51:40000
+				t24 := host.Int64[int](fy)
+//line rotate.go:52:40000
 				result04 := min(max(t24, 0), t25)
+//line rotate.go:53:40000
 				t27 := result04 * w
-				t28 := int(fy) + 1
+//line rotate.go:54:40000
+				t28 := host.Int64[int](fy) + 1
+//line rotate.go:55:40000
 				result05 := min(max(t28, 0), t29)
+//line rotate.go:56
 				t31 := result05 * w
 				y0 := t27
 				y1 := t31
-//line rotate.go:55
+//line rotate.go:55:40000
 				t32 := in[plane+y0+x0]
-//line rotate.go:55
+//line rotate.go:55:40000
 				t33 := in[plane+y0+x1]
+//line rotate.go:56
 				t34 := tx
 				result06 := t32 + t34*(t33-t32)
 				top := result06
@@ -1280,17 +1566,22 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 				t37 := in[plane+y1+x1]
 				t38 := tx
 				result07 := t36 + t38*(t37-t36)
+//line rotate.go:59:40000
 				bottom := result07
 //line rotate.go:57
 				t40 := top
 				t41 := bottom
+//line rotate.go:59:40000
 				t42 := ty
+//line rotate.go:60:40000
 				result08 := t40 + t42*(t41-t40)
+//line rotate.go:61:40000
 				v_0 := result08
-//line rotate.go:55
+//line rotate.go:55:40000
 				t322 := in[plane2+y0+x0]
-//line rotate.go:55
+//line rotate.go:55:40000
 				t332 := in[plane2+y0+x1]
+//line rotate.go:56
 				t342 := tx
 				result09 := t322 + t342*(t332-t322)
 				top2 := result09
@@ -1300,17 +1591,22 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 				t372 := in[plane2+y1+x1]
 				t382 := tx
 				result010 := t362 + t382*(t372-t362)
+//line rotate.go:59:40000
 				bottom2 := result010
 //line rotate.go:57
 				t402 := top2
 				t412 := bottom2
+//line rotate.go:59:40000
 				t422 := ty
+//line rotate.go:60:40000
 				result011 := t402 + t422*(t412-t402)
+//line rotate.go:61:40000
 				v_1 := result011
-//line rotate.go:55
+//line rotate.go:55:40000
 				t323 := in[plane3+y0+x0]
-//line rotate.go:55
+//line rotate.go:55:40000
 				t333 := in[plane3+y0+x1]
+//line rotate.go:56
 				t343 := tx
 				result012 := t323 + t343*(t333-t323)
 				top3 := result012
@@ -1320,79 +1616,121 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 				t373 := in[plane3+y1+x1]
 				t383 := tx
 				result013 := t363 + t383*(t373-t363)
+//line rotate.go:59:40000
 				bottom3 := result013
 //line rotate.go:57
 				t403 := top3
 				t413 := bottom3
+//line rotate.go:59:40000
 				t423 := ty
+//line rotate.go:60:40000
 				result014 := t403 + t423*(t413-t403)
+//line rotate.go:61:40000
 				v_2 := result014
-//line rotate.go:59
+//line rotate.go:59:40000
 				t44 := rgb{R: v_0, G: v_1, B: v_2}
+//line rotate.go:60:40000
 				t45 := alpha
-//line rotate.go:59
+//line rotate.go:59:40000
 				result015 := background.mix(t44, t45)
+//line rotate.go:60:40000
 				c = result015
+//line rotate.go:61:40000
 			}
-//line rotate.go:61
+//line rotate.go:61:40000
 			row[threadX] = c.R
+//line rotate.go:62:40000
 			row2[threadX] = c.G
+//line rotate.go:63:40000
 			row3[threadX] = c.B
+//line rotate.go:64:40000
 		}
+//line rotate.go:65:40000
 		return
+//line rotate.go:66:40000
 	}
+//line rotate.go:67:40000
 	for threadX := range 32 {
+//line rotate.go:68:40000
 		r.ThreadIdx.X = threadX
+//line rotate.go:69:40000
 		x := base + threadX
+//line rotate.go:70:40000
 		t1 := start + x
-//line rotate.go:40
+//line rotate.go:40:40000
 		if x >= outW || y >= outH {
+//line rotate.go:41:40000
 			continue
+//line rotate.go:42:40000
 		}
-//line rotate.go:44
+//line rotate.go:44:40000
 		sx, sy := r2.source(x, y)
+//line rotate.go:45:40000
 		sx2 := sx
+//line rotate.go:46:40000
 		sy2 := sy
-//line rotate.go:45
+//line rotate.go:45:40000
 		t7 := sx2
+//line rotate.go:46:40000
 		t8 := sy2
-//line rotate.go:45
+//line rotate.go:45:40000
 		result0 := coverage(t7, t8, w, h)
+//line rotate.go:46:40000
 		alpha := result0
-//line rotate.go:46
+//line rotate.go:46:40000
 		c := background
+//line rotate.go:47:40000
 		if alpha > 0 {
+//line rotate.go:48:40000
 			t12 := float32(math.Floor(float64(sx2)))
+//line rotate.go:49:40000
 			t13 := float32(math.Floor(float64(sy2)))
+//line rotate.go:50:40000
 			fx := t12
+//line rotate.go:51:40000
 			fy := t13
-//line rotate.go:49
+//line rotate.go:49:40000
 			t14 := sx2 - fx
+//line rotate.go:50:40000
 			t15 := sy2 - fy
+//line rotate.go:51:40000
 			tx := t14
+//line rotate.go:52:40000
 			ty := t15
-//line rotate.go:50
-			t16 := int(fx)
+//line rotate.go:50:40000
+			t16 := host.Int64[int](fx)
+//line rotate.go:51:40000
 			result02 := min(max(t16, 0), t17)
+//line rotate.go:52:40000
 			t19 := result02
-			t20 := int(fx) + 1
+//line rotate.go:53:40000
+			t20 := host.Int64[int](fx) + 1
+//line rotate.go:54:40000
 			result03 := min(max(t20, 0), t21)
+//line rotate.go:55:40000
 			t23 := result03
+//line rotate.go:56
 			x0 := t19
 			x1 := t23
-//line rotate.go:51
-			t24 := int(fy)
+//line rotate.go:51:40000
+			t24 := host.Int64[int](fy)
+//line rotate.go:52:40000
 			result04 := min(max(t24, 0), t25)
+//line rotate.go:53:40000
 			t27 := result04 * w
-			t28 := int(fy) + 1
+//line rotate.go:54:40000
+			t28 := host.Int64[int](fy) + 1
+//line rotate.go:55:40000
 			result05 := min(max(t28, 0), t29)
+//line rotate.go:56
 			t31 := result05 * w
 			y0 := t27
 			y1 := t31
-//line rotate.go:55
+//line rotate.go:55:40000
 			t32 := in[plane+y0+x0]
-//line rotate.go:55
+//line rotate.go:55:40000
 			t33 := in[plane+y0+x1]
+//line rotate.go:56
 			t34 := tx
 			result06 := t32 + t34*(t33-t32)
 			top := result06
@@ -1402,17 +1740,22 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t37 := in[plane+y1+x1]
 			t38 := tx
 			result07 := t36 + t38*(t37-t36)
+//line rotate.go:59:40000
 			bottom := result07
 //line rotate.go:57
 			t40 := top
 			t41 := bottom
+//line rotate.go:59:40000
 			t42 := ty
+//line rotate.go:60:40000
 			result08 := t40 + t42*(t41-t40)
+//line rotate.go:61:40000
 			v_0 := result08
-//line rotate.go:55
+//line rotate.go:55:40000
 			t322 := in[plane2+y0+x0]
-//line rotate.go:55
+//line rotate.go:55:40000
 			t332 := in[plane2+y0+x1]
+//line rotate.go:56
 			t342 := tx
 			result09 := t322 + t342*(t332-t322)
 			top2 := result09
@@ -1422,17 +1765,22 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t372 := in[plane2+y1+x1]
 			t382 := tx
 			result010 := t362 + t382*(t372-t362)
+//line rotate.go:59:40000
 			bottom2 := result010
 //line rotate.go:57
 			t402 := top2
 			t412 := bottom2
+//line rotate.go:59:40000
 			t422 := ty
+//line rotate.go:60:40000
 			result011 := t402 + t422*(t412-t402)
+//line rotate.go:61:40000
 			v_1 := result011
-//line rotate.go:55
+//line rotate.go:55:40000
 			t323 := in[plane3+y0+x0]
-//line rotate.go:55
+//line rotate.go:55:40000
 			t333 := in[plane3+y0+x1]
+//line rotate.go:56
 			t343 := tx
 			result012 := t323 + t343*(t333-t323)
 			top3 := result012
@@ -1442,25 +1790,42 @@ func quernRow1RotateBilinear(r *host.Run, base, outW, y, outH int, r2 rotation, 
 			t373 := in[plane3+y1+x1]
 			t383 := tx
 			result013 := t363 + t383*(t373-t363)
+//line rotate.go:59:40000
 			bottom3 := result013
 //line rotate.go:57
 			t403 := top3
 			t413 := bottom3
+//line rotate.go:59:40000
 			t423 := ty
+//line rotate.go:60:40000
 			result014 := t403 + t423*(t413-t403)
+//line rotate.go:61:40000
 			v_2 := result014
-//line rotate.go:59
+//line rotate.go:59:40000
 			t44 := rgb{R: v_0, G: v_1, B: v_2}
+//line rotate.go:60:40000
 			t45 := alpha
-//line rotate.go:59
+//line rotate.go:59:40000
 			result015 := background.mix(t44, t45)
+//line rotate.go:60:40000
 			c = result015
+//line rotate.go:61:40000
 		}
-//line rotate.go:61
+//line rotate.go:61:40000
 		out[t1] = c.R
+//line rotate.go:62:40000
 		out[t2+t1] = c.G
+//line rotate.go:63:40000
 		out[size+t1] = c.B
+//line rotate.go:64:40000
 	}
+//line rotate.go:65:40000
+}
+
+//line quern_gen.go:1826:1
+func quernPlainRotateBicubic(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host.Value[rotation](r, 0), host.Value[rgb](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Value[int](r, 5), host.Value[int](r, 6), host.Slice[float32](r, 7)
+	host.Plain(r, func(t kernel.Thread) { quern_rotateBicubic(t, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostRotateBicubic(r *host.Run) {
@@ -1512,131 +1877,173 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
 			x := base + threadX
-//line rotate.go:76
+//line rotate.go:76:40000
 			sx, sy := r2.source(x, y)
+//line rotate.go:77:40000
 			sx2 := sx
+//line rotate.go:78:40000
 			sy2 := sy
-//line rotate.go:77
+//line rotate.go:77:40000
 			t7 := sx2
+//line rotate.go:78:40000
 			t8 := sy2
-//line rotate.go:77
+//line rotate.go:77:40000
 			result0 := coverage(t7, t8, w, h)
+//line rotate.go:78:40000
 			alpha := result0
-//line rotate.go:78
+//line rotate.go:78:40000
 			c := background
+//line rotate.go:79:40000
 			if alpha > 0 {
+//line rotate.go:80:40000
 				t12 := float32(math.Floor(float64(sx2)))
+//line rotate.go:81:40000
 				t13 := float32(math.Floor(float64(sy2)))
+//line rotate.go:82:40000
 				fx := t12
+//line rotate.go:83:40000
 				fy := t13
-//line rotate.go:81
+//line rotate.go:81:40000
 				t14 := sx2 - fx
-//line rotate.go:81
+//line rotate.go:81:40000
 				result02 := catmullRom(t14)
+//line rotate.go:82:40000
 				t16 := result02
+//line rotate.go:83:40000
 				t17 := sy2 - fy
-//line rotate.go:81
+//line rotate.go:81:40000
 				result03 := catmullRom(t17)
+//line rotate.go:82:40000
 				t19 := result03
+//line rotate.go:83:40000
 				wx := t16
+//line rotate.go:84:40000
 				wy := t19
-//line rotate.go:84
-				t20 := int(fx) - 1
+//line rotate.go:84:40000
+				t20 := host.Int64[int](fx) - 1
+//line rotate.go:85:40000
 				result04 := min(max(t20, 0), t21)
+//line rotate.go:86:40000
 				columns_0 := result04
-//line rotate.go:85
-				t23 := int(fy) - 1
+//line rotate.go:85:40000
+				t23 := host.Int64[int](fy) - 1
+//line rotate.go:86:40000
 				result05 := min(max(t23, 0), t24)
+//line rotate.go:87:40000
 				rows_0 := result05 * w
-//line rotate.go:84
-				t202 := int(fx)
+//line rotate.go:84:40000
+				t202 := host.Int64[int](fx)
+//line rotate.go:85:40000
 				result06 := min(max(t202, 0), t212)
+//line rotate.go:86:40000
 				columns_1 := result06
-//line rotate.go:85
-				t232 := int(fy)
+//line rotate.go:85:40000
+				t232 := host.Int64[int](fy)
+//line rotate.go:86:40000
 				result07 := min(max(t232, 0), t242)
+//line rotate.go:87:40000
 				rows_1 := result07 * w
-//line rotate.go:84
-				t203 := int(fx) + 1
+//line rotate.go:84:40000
+				t203 := host.Int64[int](fx) + 1
+//line rotate.go:85:40000
 				result08 := min(max(t203, 0), t213)
+//line rotate.go:86:40000
 				columns_2 := result08
-//line rotate.go:85
-				t233 := int(fy) + 1
+//line rotate.go:85:40000
+				t233 := host.Int64[int](fy) + 1
+//line rotate.go:86:40000
 				result09 := min(max(t233, 0), t243)
+//line rotate.go:87:40000
 				rows_2 := result09 * w
-//line rotate.go:84
-				t204 := int(fx) + 2
+//line rotate.go:84:40000
+				t204 := host.Int64[int](fx) + 2
+//line rotate.go:85:40000
 				result010 := min(max(t204, 0), t214)
+//line rotate.go:86:40000
 				columns_3 := result010
-//line rotate.go:85
-				t234 := int(fy) + 2
+//line rotate.go:85:40000
+				t234 := host.Int64[int](fy) + 2
+//line rotate.go:86:40000
 				result011 := min(max(t234, 0), t244)
+//line rotate.go:87:40000
 				rows_3 := result011 * w
-//line rotate.go:87
+//line rotate.go:87:40000
 				v := [3]float32{}
+//line rotate.go:88:40000
 				for p := 0; p < 3; p++ {
+//line rotate.go:89:40000
 					plane := p * w * h
+//line rotate.go:90:40000
 					var sum float32
-//line rotate.go:92
+//line rotate.go:92:40000
 					row := plane + rows_0
+//line rotate.go:93:40000
 					var line float32
-//line rotate.go:95
+//line rotate.go:95:40000
 					line += wx[0] * in[row+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line += wx[1] * in[row+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line += wx[2] * in[row+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line += wx[3] * in[row+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 					sum += wy[0] * line
-//line rotate.go:92
+//line rotate.go:92:40000
 					row2 := plane + rows_1
+//line rotate.go:93:40000
 					var line2 float32
-//line rotate.go:95
+//line rotate.go:95:40000
 					line2 += wx[0] * in[row2+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line2 += wx[1] * in[row2+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line2 += wx[2] * in[row2+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line2 += wx[3] * in[row2+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 					sum += wy[1] * line2
-//line rotate.go:92
+//line rotate.go:92:40000
 					row3 := plane + rows_2
+//line rotate.go:93:40000
 					var line3 float32
-//line rotate.go:95
+//line rotate.go:95:40000
 					line3 += wx[0] * in[row3+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line3 += wx[1] * in[row3+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line3 += wx[2] * in[row3+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line3 += wx[3] * in[row3+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 					sum += wy[2] * line3
-//line rotate.go:92
+//line rotate.go:92:40000
 					row4 := plane + rows_3
+//line rotate.go:93:40000
 					var line4 float32
-//line rotate.go:95
+//line rotate.go:95:40000
 					line4 += wx[0] * in[row4+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line4 += wx[1] * in[row4+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line4 += wx[2] * in[row4+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 					line4 += wx[3] * in[row4+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 					sum += wy[3] * line4
-//line rotate.go:99
+//line rotate.go:99:40000
 					v[p] = max(0, sum)
+//line rotate.go:100:40000
 				}
+//line rotate.go:101:40000
 				t26 := rgb{R: v[0], G: v[1], B: v[2]}
+//line rotate.go:102:40000
 				t27 := alpha
-//line rotate.go:101
+//line rotate.go:101:40000
 				result012 := background.mix(t26, t27)
+//line rotate.go:102:40000
 				c = result012
+//line rotate.go:103
 			}
 //line rotate.go:103
 			row5[threadX] = c.R
@@ -1649,141 +2056,191 @@ func quernRow1RotateBicubic(r *host.Run, base, outW, y, outH int, r2 rotation, w
 		r.ThreadIdx.X = threadX
 		x := base + threadX
 		t1 := start + x
-//line rotate.go:72
+//line rotate.go:72:40000
 		if x >= outW || y >= outH {
+//line rotate.go:73:40000
 			continue
+//line rotate.go:74:40000
 		}
-//line rotate.go:76
+//line rotate.go:76:40000
 		sx, sy := r2.source(x, y)
+//line rotate.go:77:40000
 		sx2 := sx
+//line rotate.go:78:40000
 		sy2 := sy
-//line rotate.go:77
+//line rotate.go:77:40000
 		t7 := sx2
+//line rotate.go:78:40000
 		t8 := sy2
-//line rotate.go:77
+//line rotate.go:77:40000
 		result0 := coverage(t7, t8, w, h)
+//line rotate.go:78:40000
 		alpha := result0
-//line rotate.go:78
+//line rotate.go:78:40000
 		c := background
+//line rotate.go:79:40000
 		if alpha > 0 {
+//line rotate.go:80:40000
 			t12 := float32(math.Floor(float64(sx2)))
+//line rotate.go:81:40000
 			t13 := float32(math.Floor(float64(sy2)))
+//line rotate.go:82:40000
 			fx := t12
+//line rotate.go:83:40000
 			fy := t13
-//line rotate.go:81
+//line rotate.go:81:40000
 			t14 := sx2 - fx
-//line rotate.go:81
+//line rotate.go:81:40000
 			result02 := catmullRom(t14)
+//line rotate.go:82:40000
 			t16 := result02
+//line rotate.go:83:40000
 			t17 := sy2 - fy
-//line rotate.go:81
+//line rotate.go:81:40000
 			result03 := catmullRom(t17)
+//line rotate.go:82:40000
 			t19 := result03
+//line rotate.go:83:40000
 			wx := t16
+//line rotate.go:84:40000
 			wy := t19
-//line rotate.go:84
-			t20 := int(fx) - 1
+//line rotate.go:84:40000
+			t20 := host.Int64[int](fx) - 1
+//line rotate.go:85:40000
 			result04 := min(max(t20, 0), t21)
+//line rotate.go:86:40000
 			columns_0 := result04
-//line rotate.go:85
-			t23 := int(fy) - 1
+//line rotate.go:85:40000
+			t23 := host.Int64[int](fy) - 1
+//line rotate.go:86:40000
 			result05 := min(max(t23, 0), t24)
+//line rotate.go:87:40000
 			rows_0 := result05 * w
-//line rotate.go:84
-			t202 := int(fx)
+//line rotate.go:84:40000
+			t202 := host.Int64[int](fx)
+//line rotate.go:85:40000
 			result06 := min(max(t202, 0), t212)
+//line rotate.go:86:40000
 			columns_1 := result06
-//line rotate.go:85
-			t232 := int(fy)
+//line rotate.go:85:40000
+			t232 := host.Int64[int](fy)
+//line rotate.go:86:40000
 			result07 := min(max(t232, 0), t242)
+//line rotate.go:87:40000
 			rows_1 := result07 * w
-//line rotate.go:84
-			t203 := int(fx) + 1
+//line rotate.go:84:40000
+			t203 := host.Int64[int](fx) + 1
+//line rotate.go:85:40000
 			result08 := min(max(t203, 0), t213)
+//line rotate.go:86:40000
 			columns_2 := result08
-//line rotate.go:85
-			t233 := int(fy) + 1
+//line rotate.go:85:40000
+			t233 := host.Int64[int](fy) + 1
+//line rotate.go:86:40000
 			result09 := min(max(t233, 0), t243)
+//line rotate.go:87:40000
 			rows_2 := result09 * w
-//line rotate.go:84
-			t204 := int(fx) + 2
+//line rotate.go:84:40000
+			t204 := host.Int64[int](fx) + 2
+//line rotate.go:85:40000
 			result010 := min(max(t204, 0), t214)
+//line rotate.go:86:40000
 			columns_3 := result010
-//line rotate.go:85
-			t234 := int(fy) + 2
+//line rotate.go:85:40000
+			t234 := host.Int64[int](fy) + 2
+//line rotate.go:86:40000
 			result011 := min(max(t234, 0), t244)
+//line rotate.go:87:40000
 			rows_3 := result011 * w
-//line rotate.go:87
+//line rotate.go:87:40000
 			v := [3]float32{}
+//line rotate.go:88:40000
 			for p := 0; p < 3; p++ {
+//line rotate.go:89:40000
 				plane := p * w * h
+//line rotate.go:90:40000
 				var sum float32
-//line rotate.go:92
+//line rotate.go:92:40000
 				row := plane + rows_0
+//line rotate.go:93:40000
 				var line float32
-//line rotate.go:95
+//line rotate.go:95:40000
 				line += wx[0] * in[row+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line += wx[1] * in[row+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line += wx[2] * in[row+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line += wx[3] * in[row+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 				sum += wy[0] * line
-//line rotate.go:92
+//line rotate.go:92:40000
 				row2 := plane + rows_1
+//line rotate.go:93:40000
 				var line2 float32
-//line rotate.go:95
+//line rotate.go:95:40000
 				line2 += wx[0] * in[row2+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line2 += wx[1] * in[row2+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line2 += wx[2] * in[row2+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line2 += wx[3] * in[row2+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 				sum += wy[1] * line2
-//line rotate.go:92
+//line rotate.go:92:40000
 				row3 := plane + rows_2
+//line rotate.go:93:40000
 				var line3 float32
-//line rotate.go:95
+//line rotate.go:95:40000
 				line3 += wx[0] * in[row3+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line3 += wx[1] * in[row3+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line3 += wx[2] * in[row3+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line3 += wx[3] * in[row3+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 				sum += wy[2] * line3
-//line rotate.go:92
+//line rotate.go:92:40000
 				row4 := plane + rows_3
+//line rotate.go:93:40000
 				var line4 float32
-//line rotate.go:95
+//line rotate.go:95:40000
 				line4 += wx[0] * in[row4+columns_0]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line4 += wx[1] * in[row4+columns_1]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line4 += wx[2] * in[row4+columns_2]
-//line rotate.go:95
+//line rotate.go:95:40000
 				line4 += wx[3] * in[row4+columns_3]
-//line rotate.go:97
+//line rotate.go:97:40000
 				sum += wy[3] * line4
-//line rotate.go:99
+//line rotate.go:99:40000
 				v[p] = max(0, sum)
+//line rotate.go:100:40000
 			}
+//line rotate.go:101:40000
 			t26 := rgb{R: v[0], G: v[1], B: v[2]}
+//line rotate.go:102:40000
 			t27 := alpha
-//line rotate.go:101
+//line rotate.go:101:40000
 			result012 := background.mix(t26, t27)
+//line rotate.go:102:40000
 			c = result012
+//line rotate.go:103
 		}
 //line rotate.go:103
 		out[t1] = c.R
 		out[t2+t1] = c.G
 		out[size+t1] = c.B
 	}
+}
+
+//line quern_gen.go:2241:1
+func quernPlainScene(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_scene(t, v0, v1, v2) })
 }
 
 func quernHostScene(r *host.Run) {
@@ -1824,68 +2281,739 @@ func quernRow1Scene(r *host.Run, base, w, y, h int, value, pixel, sy, value3 flo
 			t9 := 1 - 0.35*(sx*sx+value3)
 			t11 := int32(x)
 			var c rgb
-//line scene.go:28
+//line scene.go:28:50000
 			if sy > -0.16 {
-				result0 := land(sx, sy, pixel)
+//line scene.go:29:50000
+				result0 := quernFunc1Scene(sx, sy, pixel)
+//line scene.go:30:50000
 				c = result0
+//line scene.go:31:50000
 			} else {
-//line scene.go:31
-				result02 := lake(sx, sy, pixel)
+//line scene.go:31:50000
+				result02 := quernFunc2Scene(sx, sy, pixel)
+//line scene.go:32:50000
 				c = result02
+//line scene.go:33:50000
 			}
+//line scene.go:34:50000
 			result03 := c.scale(t9)
+//line scene.go:35:50000
 			c = result03
+//line scene.go:36:50000
 			result04 := hash(t11, t12)
+//line scene.go:37:50000
 			t14 := 1 + 0.012*(result04-0.5)
-//line scene.go:36
+//line scene.go:36:50000
 			result05 := c.scale(t14)
+//line scene.go:37:50000
 			c = result05
-//line scene.go:37
+//line scene.go:37:50000
 			t16 := c
-//line scene.go:37
-			result06 := pack(t16)
+//line scene.go:37:50000
+			result06 := quernFunc3Scene(t16)
+//line scene.go:38:50000
 			row[threadX] = result06
+//line scene.go:39:50000
 		}
+//line scene.go:40:50000
 		return
+//line scene.go:41:50000
 	}
+//line scene.go:42:50000
 	for threadX := range 32 {
+//line scene.go:43:50000
 		r.ThreadIdx.X = threadX
+//line scene.go:44:50000
 		x := base + threadX
+//line scene.go:45:50000
 		t11 := int32(x)
-//line scene.go:20
+//line scene.go:20:50000
 		if x >= w || y >= h {
+//line scene.go:21:50000
 			continue
+//line scene.go:22:50000
 		}
-//line scene.go:24
+//line scene.go:24:50000
 		sx := (float32(x) + 0.5 - value) * pixel
+//line scene.go:25:50000
 		var c rgb
-//line scene.go:28
+//line scene.go:28:50000
 		if sy > -0.16 {
+//line scene.go:29:50000
 			t1 := sx
-//line scene.go:29
-			result0 := land(t1, sy, pixel)
+//line scene.go:29:50000
+			result0 := quernFunc1Scene(t1, sy, pixel)
+//line scene.go:30:50000
 			c = result0
+//line scene.go:31:50000
 		} else {
-//line scene.go:31
+//line scene.go:31:50000
 			t5 := sx
-//line scene.go:31
-			result02 := lake(t5, sy, pixel)
+//line scene.go:31:50000
+			result02 := quernFunc2Scene(t5, sy, pixel)
+//line scene.go:32:50000
 			c = result02
+//line scene.go:33:50000
 		}
+//line scene.go:34:50000
 		t9 := 1 - 0.35*(sx*sx+value3)
-//line scene.go:34
+//line scene.go:34:50000
 		result03 := c.scale(t9)
+//line scene.go:35:50000
 		c = result03
+//line scene.go:36:50000
 		result04 := hash(t11, t12)
+//line scene.go:37:50000
 		t14 := 1 + 0.012*(result04-0.5)
-//line scene.go:36
+//line scene.go:36:50000
 		result05 := c.scale(t14)
+//line scene.go:37:50000
 		c = result05
-//line scene.go:37
+//line scene.go:37:50000
 		t16 := c
-//line scene.go:37
-		result06 := pack(t16)
-//line scene.go:37
+//line scene.go:37:50000
+		result06 := quernFunc3Scene(t16)
+//line scene.go:37:50000
 		pixels[start+x] = result06
+//line scene.go:38:50000
 	}
+//line scene.go:39:50000
+}
+
+// quernFunc1Scene is main.land.
+//
+//line quern_gen.go:2386:1
+func quernFunc1Scene(x float32, y float32, pixel float32) rgb {
+//line scene.go:43:50000
+	c := rgb{}
+//line scene.go:44:50000
+	var open float32 = 1
+//line scene.go:45:50000
+	for i := 4; i >= 0 && open > 0; i-- {
+//line scene.go:46:50000
+		depth := float32(i) / 4
+//line scene.go:47:50000
+		t1 := x
+//line scene.go:48:50000
+		t2 := i
+//line scene.go:47:50000
+		result0 := quernFunc4Scene(t1, t2)
+//line scene.go:48:50000
+		top := result0
+//line scene.go:48:50000
+		t4 := -pixel
+//line scene.go:49:50000
+		t5 := pixel
+//line scene.go:50:50000
+		t6 := top - y
+//line scene.go:48:50000
+		result02 := smoothStep(t4, t5, t6)
+//line scene.go:49:50000
+		cover := result02
+//line scene.go:49:50000
+		if cover > 0 {
+//line scene.go:50:50000
+			t8 := x
+//line scene.go:51:50000
+			t9 := y
+//line scene.go:52:50000
+			t10 := top
+//line scene.go:53:50000
+			t11 := depth
+//line scene.go:50:50000
+			result03 := quernFunc5Scene(t8, t9, t10, t11)
+//line scene.go:51:50000
+			t13 := open * cover
+//line scene.go:50:50000
+			result04 := result03.scale(t13)
+//line scene.go:51:50000
+			t15 := result04
+//line scene.go:50:50000
+			result05 := c.add(t15)
+//line scene.go:51:50000
+			c = result05
+//line scene.go:51:50000
+			open *= 1 - cover
+//line scene.go:52:50000
+		}
+//line scene.go:53:50000
+	}
+//line scene.go:54:50000
+	if open > 0 {
+//line scene.go:55:50000
+		t17 := x
+//line scene.go:56:50000
+		t18 := y
+//line scene.go:55:50000
+		result06 := quernFunc6Scene(t17, t18)
+//line scene.go:56:50000
+		t20 := open
+//line scene.go:55:50000
+		result07 := result06.scale(t20)
+//line scene.go:56:50000
+		t22 := result07
+//line scene.go:55:50000
+		result08 := c.add(t22)
+//line scene.go:56:50000
+		c = result08
+//line scene.go:57:50000
+	}
+//line scene.go:57:50000
+	return c
+//line scene.go:58:50000
+}
+
+// quernFunc2Scene is main.lake.
+//
+//line quern_gen.go:2469:1
+func quernFunc2Scene(x float32, y float32, pixel float32) rgb {
+	c2 := float32(0.42)
+//line scene.go:133
+	depth := -0.16 - y
+//line scene.go:135
+	near := 1 / (depth + 0.015)
+	t1 := 1.4*x*near + 3
+	t2 := 7*near + 40
+//line scene.go:136
+	result0 := quernFunc7Scene(t1, t2)
+	ripple := result0 - 0.5
+//line scene.go:137
+	t4 := 5 * x * near
+	t5 := 30 * near
+//line scene.go:137
+	result02 := quernFunc8Scene(t4, t5)
+	ripple += 0.4 * (result02 - 0.5)
+//line scene.go:138
+	strength := 0.1 * depth / (depth + 0.05)
+	t7 := x + 0.25*strength*ripple
+	t8 := -0.16 + max(depth*0.96+strength*ripple, 0.0005)
+	t9 := 2 * pixel
+//line scene.go:139
+	result03 := quernFunc1Scene(t7, t8, t9)
+	c := result03
+//line scene.go:142
+	t11 := depth
+//line scene.go:142
+	result04 := smoothStep(0, 0.35, t11)
+	t13 := result04
+	result05 := 0.82 + t13*(c2-0.82)
+	fresnel := result05
+//line scene.go:143
+	t15 := c
+	t16 := fresnel
+//line scene.go:143
+	result06 := rgb{R: 0.012, G: 0.026, B: 0.04}.mix(t15, t16)
+	c = result06
+	t18 := -260 * depth
+//line scene.go:145
+	result07 := kernel.Exp[float32](t18)
+	t20 := 0.6 * result07
+//line scene.go:145
+	result08 := rgb{R: 0.35, G: 0.2, B: 0.13}.scale(t20)
+	t22 := result08
+//line scene.go:145
+	result09 := c.add(t22)
+	return result09
+}
+
+// quernFunc3Scene is main.pack.
+//
+//line quern_gen.go:2522:1
+func quernFunc3Scene(c rgb) uint32 {
+//line color.go:69:30000
+	t1 := c.R
+//line color.go:69:30000
+	result0 := quernFunc9Scene(t1)
+//line color.go:70:30000
+	t3 := c.G
+//line color.go:69:30000
+	result02 := quernFunc9Scene(t3)
+//line color.go:70:30000
+	t5 := c.B
+//line color.go:69:30000
+	result03 := quernFunc9Scene(t5)
+//line color.go:70:30000
+	return result0 | result02<<8 | result03<<16 | 4278190080
+//line color.go:71:30000
+}
+
+// quernFunc4Scene is main.skyline.
+//
+//line quern_gen.go:2543:1
+func quernFunc4Scene(x float32, i int) float32 {
+	c := float32(-0.155)
+	c2 := float32(0.1)
+	c3 := float32(3.2)
+//line scene.go:85:50000
+	depth := float32(i) / 4
+//line scene.go:86:50000
+	t1 := depth
+//line scene.go:87:50000
+	result0 := 0.1 + t1*(c-0.1)
+//line scene.go:88:50000
+	base := result0
+//line scene.go:87:50000
+	t3 := depth
+//line scene.go:88:50000
+	result02 := 0.2 + t3*(c2-0.2)
+//line scene.go:89:50000
+	height := result02
+//line scene.go:88:50000
+	t5 := depth
+//line scene.go:89:50000
+	result03 := 1.3 + t5*(c3-1.3)
+//line scene.go:90:50000
+	frequency := result03
+//line scene.go:89:50000
+	t7 := x*frequency + 7.3*float32(i) + 2
+//line scene.go:90:50000
+	t8 := int32(37 * i)
+//line scene.go:89:50000
+	result04 := quernFunc10Scene(t7, t8)
+//line scene.go:90:50000
+	top := base - 0.12*height + height*(result04-0.35)
+//line scene.go:90:50000
+	if i == 4 {
+//line scene.go:91:50000
+		t10 := 5 * x
+//line scene.go:91:50000
+		result05 := quernFunc11Scene(t10, 911)
+//line scene.go:92:50000
+		t12 := x
+//line scene.go:91:50000
+		result06 := quernFunc12Scene(t12)
+//line scene.go:92:50000
+		top = max(top, -0.135+0.02*result05) + result06
+//line scene.go:93:50000
+	}
+//line scene.go:93:50000
+	return top
+//line scene.go:94:50000
+}
+
+// quernFunc5Scene is main.slope.
+//
+//line quern_gen.go:2597:1
+func quernFunc5Scene(x float32, y float32, top float32, depth float32) rgb {
+//line scene.go:117
+	below := top - y
+	t1 := 14*x + 60*depth
+	t2 := 26*y + 9*x
+//line scene.go:118
+	result0 := quernFunc7Scene(t1, t2)
+	t4 := 14*x + 60*depth + 0.25
+	t5 := 26*y + 9*x + 0.1
+//line scene.go:118
+	result02 := quernFunc7Scene(t4, t5)
+	relief := result0 - result02
+//line scene.go:119
+	t7 := 0.45 + 2.2*relief
+	result03 := min(max(t7, 0), 1)
+	light := result03
+//line scene.go:120
+	t9 := rgb{R: 0.16, G: 0.075, B: 0.055}
+	t10 := light * (1 - depth)
+//line scene.go:120
+	result04 := rgb{R: 0.02, G: 0.022, B: 0.032}.mix(t9, t10)
+	rock := result04
+//line scene.go:121
+	t12 := -70 * below
+//line scene.go:121
+	result05 := kernel.Exp[float32](t12)
+	rim := result05 * (1 - 0.85*depth)
+//line scene.go:122
+	dx := x - 0.32
+	t14 := 0.5 * rim / (1 + 5*dx*dx)
+//line scene.go:123
+	result06 := rgb{R: 0.5, G: 0.22, B: 0.1}.scale(t14)
+	t16 := result06
+//line scene.go:123
+	result07 := rock.add(t16)
+	rock = result07
+	t18 := rgb{R: 0.2, G: 0.16, B: 0.26}
+	t19 := float32(math.Abs(float64(dx))) * 1.1
+	result08 := min(max(t19, 0), 1)
+	t21 := result08
+//line scene.go:125
+	result09 := rgb{R: 0.62, G: 0.33, B: 0.26}.mix(t18, t21)
+	air := result09
+//line scene.go:126
+	haze := 0.8 * (1 - depth) * (1 - 0.35*depth)
+	t23 := below
+//line scene.go:127
+	result010 := smoothStep(0.03, 0.22, t23)
+	mist := 0.55 * result010 * (1 - depth)
+//line scene.go:128
+	t25 := air
+	t26 := haze + mist*(1-haze)
+	result011 := min(max(t26, 0), 1)
+	t28 := result011
+//line scene.go:128
+	result012 := rock.mix(t25, t28)
+	return result012
+}
+
+// quernFunc6Scene is main.sky.
+//
+//line quern_gen.go:2659:1
+func quernFunc6Scene(x float32, y float32) rgb {
+//line scene.go:62:50000
+	t1 := (y - -0.16) * 1.5
+//line scene.go:63:50000
+	result0 := min(max(t1, 0), 1)
+//line scene.go:64:50000
+	up := result0
+//line scene.go:63:50000
+	t3 := rgb{R: 0.42, G: 0.28, B: 0.34}
+//line scene.go:64:50000
+	t4 := up
+//line scene.go:63:50000
+	result02 := smoothStep(0, 0.35, t4)
+//line scene.go:64:50000
+	t6 := result02
+//line scene.go:63:50000
+	result03 := rgb{R: 0.95, G: 0.46, B: 0.2}.mix(t3, t6)
+//line scene.go:64:50000
+	c := result03
+//line scene.go:64:50000
+	t8 := rgb{R: 0.045, G: 0.09, B: 0.24}
+//line scene.go:65:50000
+	t9 := up
+//line scene.go:64:50000
+	result04 := smoothStep(0.2, 1, t9)
+//line scene.go:65:50000
+	t11 := result04
+//line scene.go:64:50000
+	result05 := c.mix(t8, t11)
+//line scene.go:65:50000
+	c = result05
+//line scene.go:66:50000
+	t13 := x - 0.32
+//line scene.go:67:50000
+	t14 := y - 0.085
+//line scene.go:68:50000
+	dx := t13
+//line scene.go:69:50000
+	dy := t14
+//line scene.go:67:50000
+	distance := float32(math.Sqrt(float64(dx*dx + dy*dy)))
+//line scene.go:68:50000
+	t15 := -5 * distance
+//line scene.go:68:50000
+	result06 := kernel.Exp[float32](t15)
+//line scene.go:69:50000
+	glow := result06
+//line scene.go:69:50000
+	t17 := 0.75 * glow
+//line scene.go:69:50000
+	result07 := rgb{R: 1, G: 0.48, B: 0.16}.scale(t17)
+//line scene.go:70:50000
+	t19 := result07
+//line scene.go:69:50000
+	result08 := c.add(t19)
+//line scene.go:70:50000
+	c = result08
+//line scene.go:72:50000
+	far := 0.35 / (up + 0.22)
+//line scene.go:73:50000
+	t21 := 3.1*x*far + 5
+//line scene.go:74:50000
+	t22 := 9*far + 2
+//line scene.go:73:50000
+	result09 := quernFunc7Scene(t21, t22)
+//line scene.go:74:50000
+	density := result09
+//line scene.go:74:50000
+	t24 := density
+//line scene.go:74:50000
+	result010 := smoothStep(0.47, 0.78, t24)
+//line scene.go:75:50000
+	t26 := up
+//line scene.go:74:50000
+	result011 := smoothStep(0.02, 0.3, t26)
+//line scene.go:75:50000
+	veil := result010 * result011
+//line scene.go:75:50000
+	t28 := 0.55 + 0.9*glow
+//line scene.go:75:50000
+	result012 := rgb{R: 1, G: 0.5, B: 0.3}.scale(t28)
+//line scene.go:76:50000
+	lit := result012
+//line scene.go:76:50000
+	shaded := rgb{R: 0.2, G: 0.15, B: 0.24}
+//line scene.go:77:50000
+	t30 := lit
+//line scene.go:78:50000
+	t31 := density
+//line scene.go:77:50000
+	result013 := smoothStep(0.85, 0.5, t31)
+//line scene.go:78:50000
+	t33 := result013 + 0.2
+//line scene.go:77:50000
+	result014 := shaded.mix(t30, t33)
+//line scene.go:78:50000
+	t35 := result014
+//line scene.go:79:50000
+	t36 := 0.85 * veil
+//line scene.go:77:50000
+	result015 := c.mix(t35, t36)
+//line scene.go:78:50000
+	c = result015
+//line scene.go:79:50000
+	t38 := distance
+//line scene.go:79:50000
+	result016 := smoothStep(0.037, 0.034, t38)
+//line scene.go:80:50000
+	disc := result016
+//line scene.go:80:50000
+	t40 := rgb{R: 6, G: 3.6, B: 1.7}
+//line scene.go:81:50000
+	t41 := disc * (1 - 0.7*veil)
+//line scene.go:80:50000
+	result017 := c.mix(t40, t41)
+//line scene.go:81:50000
+	return result017
+//line scene.go:82:50000
+}
+
+// quernFunc7Scene is main.clouds.
+//
+//line quern_gen.go:2782:1
+func quernFunc7Scene(x float32, y float32) float32 {
+//line noise.go:47:60000
+	var sum float32
+//line noise.go:48:60000
+	var amplitude float32 = 0.5
+//line noise.go:49:60000
+	for i := 0; i < 4; i++ {
+//line noise.go:50:60000
+		t1 := x
+//line noise.go:51:60000
+		t2 := y
+//line noise.go:50:60000
+		result0 := quernFunc8Scene(t1, t2)
+//line noise.go:51:60000
+		sum += amplitude * result0
+//line noise.go:51:60000
+		t4 := 1.6*x + 1.2*y + 17
+//line noise.go:52:60000
+		t5 := 1.6*y - 1.2*x + 31
+//line noise.go:53:60000
+		x = t4
+//line noise.go:54:60000
+		y = t5
+//line noise.go:52:60000
+		amplitude *= 0.5
+//line noise.go:53:60000
+	}
+//line noise.go:54:60000
+	return sum * 1.0666667
+//line noise.go:55:60000
+}
+
+// quernFunc8Scene is main.noise2.
+//
+//line quern_gen.go:2817:1
+func quernFunc8Scene(x float32, y float32) float32 {
+//line noise.go:35:60000
+	t1 := float32(math.Floor(float64(x)))
+//line noise.go:36:60000
+	t2 := float32(math.Floor(float64(y)))
+//line noise.go:37:60000
+	fx := t1
+//line noise.go:38:60000
+	fy := t2
+//line noise.go:36:60000
+	t3 := host.Narrow[int32](fx)
+//line noise.go:37:60000
+	t4 := host.Narrow[int32](fy)
+//line noise.go:38:60000
+	i := t3
+//line noise.go:39:60000
+	j := t4
+//line noise.go:37:60000
+	t5 := x - fx
+//line noise.go:37:60000
+	result0 := ease(t5)
+//line noise.go:38:60000
+	tx := result0
+//line noise.go:39:60000
+	t7 := i
+//line noise.go:40:60000
+	t8 := j
+//line noise.go:39:60000
+	result02 := hash(t7, t8)
+//line noise.go:40:60000
+	t10 := result02
+//line noise.go:41:60000
+	t11 := i + 1
+//line noise.go:42:60000
+	t12 := j
+//line noise.go:39:60000
+	result03 := hash(t11, t12)
+//line noise.go:40:60000
+	t14 := result03
+//line noise.go:41:60000
+	t15 := tx
+//line noise.go:42:60000
+	result04 := t10 + t15*(t14-t10)
+//line noise.go:43:60000
+	t17 := result04
+//line noise.go:40:60000
+	t18 := i
+//line noise.go:41:60000
+	t19 := j + 1
+//line noise.go:40:60000
+	result05 := hash(t18, t19)
+//line noise.go:41:60000
+	t21 := result05
+//line noise.go:42:60000
+	t22 := i + 1
+//line noise.go:43:60000
+	t23 := j + 1
+//line noise.go:40:60000
+	result06 := hash(t22, t23)
+//line noise.go:41:60000
+	t25 := result06
+//line noise.go:42:60000
+	t26 := tx
+//line noise.go:43:60000
+	result07 := t21 + t26*(t25-t21)
+//line noise.go:44:60000
+	t28 := result07
+//line noise.go:41:60000
+	t29 := y - fy
+//line noise.go:41:60000
+	result08 := ease(t29)
+//line noise.go:42:60000
+	t31 := result08
+//line noise.go:38:60000
+	result09 := t17 + t31*(t28-t17)
+//line noise.go:39:60000
+	return result09
+//line noise.go:40:60000
+}
+
+// quernFunc9Scene is main.quantise.
+//
+//line quern_gen.go:2900:1
+func quernFunc9Scene(linear float32) uint32 {
+//line color.go:73:30000
+	t1 := linear
+//line color.go:73:30000
+	result0 := encodeSRGB(t1)
+//line color.go:74:30000
+	return host.Narrow[uint32](result0*255 + 0.5)
+//line color.go:75:30000
+}
+
+// quernFunc10Scene is main.ridges.
+//
+//line quern_gen.go:2913:1
+func quernFunc10Scene(x float32, seed int32) float32 {
+//line noise.go:60:60000
+	var sum float32
+//line noise.go:61:60000
+	var amplitude float32 = 0.5
+//line noise.go:62:60000
+	for octave := int32(0); octave < 6; octave++ {
+//line noise.go:63:60000
+		t1 := x
+//line noise.go:64:60000
+		t2 := seed + octave
+//line noise.go:63:60000
+		result0 := quernFunc11Scene(t1, t2)
+//line noise.go:64:60000
+		v := 1 - float32(math.Abs(float64(2*result0-1)))
+//line noise.go:64:60000
+		sum += amplitude * v * v
+//line noise.go:65:60000
+		x *= 2.1
+//line noise.go:66:60000
+		amplitude *= 0.48
+//line noise.go:67:60000
+	}
+//line noise.go:68:60000
+	return sum
+//line noise.go:69:60000
+}
+
+// quernFunc11Scene is main.noise1.
+//
+//line quern_gen.go:2944:1
+func quernFunc11Scene(x float32, seed int32) float32 {
+//line noise.go:28:60000
+	f := float32(math.Floor(float64(x)))
+//line noise.go:29:60000
+	i := host.Narrow[int32](f)
+//line noise.go:30:60000
+	t1 := i
+//line noise.go:31:60000
+	t2 := seed
+//line noise.go:30:60000
+	result0 := hash(t1, t2)
+//line noise.go:31:60000
+	t4 := result0
+//line noise.go:32:60000
+	t5 := i + 1
+//line noise.go:33:60000
+	t6 := seed
+//line noise.go:30:60000
+	result02 := hash(t5, t6)
+//line noise.go:31:60000
+	t8 := result02
+//line noise.go:32:60000
+	t9 := x - f
+//line noise.go:30:60000
+	result03 := ease(t9)
+//line noise.go:31:60000
+	t11 := result03
+//line noise.go:32:60000
+	result04 := t4 + t11*(t8-t4)
+//line noise.go:33:60000
+	return result04
+//line noise.go:34:60000
+}
+
+// quernFunc12Scene is main.trees.
+//
+//line quern_gen.go:2981:1
+func quernFunc12Scene(x float32) float32 {
+//line scene.go:100:50000
+	position := x * 95
+//line scene.go:101:50000
+	cell := float32(math.Floor(float64(position)))
+//line scene.go:102:50000
+	var height float32
+//line scene.go:103:50000
+	for k := int32(0); k < 3; k++ {
+//line scene.go:104:50000
+		i := host.Narrow[int32](cell) + k - 1
+//line scene.go:105:50000
+		t1 := i
+//line scene.go:105:50000
+		result0 := hash(t1, 501)
+//line scene.go:106:50000
+		centre := float32(i) + 0.3 + 0.4*result0
+//line scene.go:106:50000
+		t3 := i
+//line scene.go:106:50000
+		result02 := hash(t3, 502)
+//line scene.go:107:50000
+		tall := 0.012 + 0.024*result02
+//line scene.go:107:50000
+		aside := float32(math.Abs(float64(position-centre))) * 0.010526316
+//line scene.go:108:50000
+		t5 := aside * 900
+//line scene.go:109:50000
+		result03 := t5 - float32(math.Floor(float64(t5)))
+//line scene.go:110:50000
+		serration := float32(math.Abs(float64(result03 - 0.5)))
+//line scene.go:109:50000
+		height = max(height, tall-4.2*aside+0.007*serration)
+//line scene.go:110:50000
+	}
+//line scene.go:111:50000
+	return height
+//line scene.go:112:50000
 }

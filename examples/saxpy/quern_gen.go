@@ -6,20 +6,37 @@ import (
 	_ "embed"
 
 	"quern.dev/gpu"
+	"quern.dev/kernel"
 	"quern.dev/kernel/host"
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/examples/saxpy",
+	Text:    quern_gen_ptx,
+	Sum:     "f2b66bb32ea687c6430d6dce7ffbc5238937c8f5b4fcb29b5506967578bcbff1",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__saxpy func(t kernel.Thread, a float32, x []float32, y []float32)
+)
+
+var (
+	quern_saxpy quern_gen_is_stale__run_go_generate__saxpy = saxpy
+)
 
 var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 	Name: "saxpy", Package: "quern.dev/examples/saxpy", Pos: "main.go:19",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -30,10 +47,9 @@ var quernSaxpy = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "main.go", Line: 21, Col: 15},
 		}},
 	},
-	Host: quernHostSaxpy,
+	Host:  quernHostSaxpy,
+	Plain: quernPlainSaxpy,
 })
-
-var _ = saxpy // compiled, not called
 
 // LaunchSaxpy runs saxpy on the grid g.
 //
@@ -47,6 +63,11 @@ func LaunchSaxpy(s *gpu.Stream, g gpu.Grid, a float32, x, y *gpu.Buffer[float32]
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, y)
 	return l.End()
+}
+
+func quernPlainSaxpy(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_saxpy(t, v0, v1, v2) })
 }
 
 func quernHostSaxpy(r *host.Run) {

@@ -12,7 +12,65 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/accuracy",
+	Text:    quern_gen_ptx,
+	Sum:     "d345eaebfe40b82c561294a978d15d9c1f5f587ebcf26bdbc9e2dfc84fb00095",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__errorExp   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorExp2  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorExpm1 func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorLog   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorLog2  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorLog10 func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorLog1p func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorSin   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorCos   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorTan   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorAsin  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorAcos  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorAtan  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorSinh  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorCosh  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorTanh  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorCbrt  func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorRsqrt func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorPow   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorAtan2 func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorHypot func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+	quern_gen_is_stale__run_go_generate__errorMod   func(t kernel.Thread, from uint32, step int, count int, out []uint64)
+)
+
+var (
+	quern_errorExp   quern_gen_is_stale__run_go_generate__errorExp   = errorExp
+	quern_errorExp2  quern_gen_is_stale__run_go_generate__errorExp2  = errorExp2
+	quern_errorExpm1 quern_gen_is_stale__run_go_generate__errorExpm1 = errorExpm1
+	quern_errorLog   quern_gen_is_stale__run_go_generate__errorLog   = errorLog
+	quern_errorLog2  quern_gen_is_stale__run_go_generate__errorLog2  = errorLog2
+	quern_errorLog10 quern_gen_is_stale__run_go_generate__errorLog10 = errorLog10
+	quern_errorLog1p quern_gen_is_stale__run_go_generate__errorLog1p = errorLog1p
+	quern_errorSin   quern_gen_is_stale__run_go_generate__errorSin   = errorSin
+	quern_errorCos   quern_gen_is_stale__run_go_generate__errorCos   = errorCos
+	quern_errorTan   quern_gen_is_stale__run_go_generate__errorTan   = errorTan
+	quern_errorAsin  quern_gen_is_stale__run_go_generate__errorAsin  = errorAsin
+	quern_errorAcos  quern_gen_is_stale__run_go_generate__errorAcos  = errorAcos
+	quern_errorAtan  quern_gen_is_stale__run_go_generate__errorAtan  = errorAtan
+	quern_errorSinh  quern_gen_is_stale__run_go_generate__errorSinh  = errorSinh
+	quern_errorCosh  quern_gen_is_stale__run_go_generate__errorCosh  = errorCosh
+	quern_errorTanh  quern_gen_is_stale__run_go_generate__errorTanh  = errorTanh
+	quern_errorCbrt  quern_gen_is_stale__run_go_generate__errorCbrt  = errorCbrt
+	quern_errorRsqrt quern_gen_is_stale__run_go_generate__errorRsqrt = errorRsqrt
+	quern_errorPow   quern_gen_is_stale__run_go_generate__errorPow   = errorPow
+	quern_errorAtan2 quern_gen_is_stale__run_go_generate__errorAtan2 = errorAtan2
+	quern_errorHypot quern_gen_is_stale__run_go_generate__errorHypot = errorHypot
+	quern_errorMod   quern_gen_is_stale__run_go_generate__errorMod   = errorMod
+)
 
 var quernErrorExp = gpu.NewKernel(gpu.KernelInfo{
 	Name: "errorExp", Package: "quern.dev/internal/accuracy", Pos: "kernels.go:42",
@@ -22,7 +80,7 @@ var quernErrorExp = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -32,10 +90,9 @@ var quernErrorExp = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 49, Col: 20},
 		}},
 	},
-	Host: quernHostErrorExp,
+	Host:  quernHostErrorExp,
+	Plain: quernPlainErrorExp,
 })
-
-var _ = errorExp // compiled, not called
 
 // LaunchErrorExp runs errorExp on the grid g.
 func LaunchErrorExp(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -58,7 +115,7 @@ var quernErrorExp2 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -68,10 +125,9 @@ var quernErrorExp2 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 60, Col: 20},
 		}},
 	},
-	Host: quernHostErrorExp2,
+	Host:  quernHostErrorExp2,
+	Plain: quernPlainErrorExp2,
 })
-
-var _ = errorExp2 // compiled, not called
 
 // LaunchErrorExp2 runs errorExp2 on the grid g.
 func LaunchErrorExp2(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -94,7 +150,7 @@ var quernErrorExpm1 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -104,10 +160,9 @@ var quernErrorExpm1 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 71, Col: 20},
 		}},
 	},
-	Host: quernHostErrorExpm1,
+	Host:  quernHostErrorExpm1,
+	Plain: quernPlainErrorExpm1,
 })
-
-var _ = errorExpm1 // compiled, not called
 
 // LaunchErrorExpm1 runs errorExpm1 on the grid g.
 func LaunchErrorExpm1(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -130,7 +185,7 @@ var quernErrorLog = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -140,10 +195,9 @@ var quernErrorLog = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 82, Col: 20},
 		}},
 	},
-	Host: quernHostErrorLog,
+	Host:  quernHostErrorLog,
+	Plain: quernPlainErrorLog,
 })
-
-var _ = errorLog // compiled, not called
 
 // LaunchErrorLog runs errorLog on the grid g.
 func LaunchErrorLog(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -166,7 +220,7 @@ var quernErrorLog2 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -176,10 +230,9 @@ var quernErrorLog2 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 93, Col: 20},
 		}},
 	},
-	Host: quernHostErrorLog2,
+	Host:  quernHostErrorLog2,
+	Plain: quernPlainErrorLog2,
 })
-
-var _ = errorLog2 // compiled, not called
 
 // LaunchErrorLog2 runs errorLog2 on the grid g.
 func LaunchErrorLog2(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -202,7 +255,7 @@ var quernErrorLog10 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -212,10 +265,9 @@ var quernErrorLog10 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 104, Col: 20},
 		}},
 	},
-	Host: quernHostErrorLog10,
+	Host:  quernHostErrorLog10,
+	Plain: quernPlainErrorLog10,
 })
-
-var _ = errorLog10 // compiled, not called
 
 // LaunchErrorLog10 runs errorLog10 on the grid g.
 func LaunchErrorLog10(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -238,7 +290,7 @@ var quernErrorLog1p = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -248,10 +300,9 @@ var quernErrorLog1p = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 115, Col: 20},
 		}},
 	},
-	Host: quernHostErrorLog1p,
+	Host:  quernHostErrorLog1p,
+	Plain: quernPlainErrorLog1p,
 })
-
-var _ = errorLog1p // compiled, not called
 
 // LaunchErrorLog1p runs errorLog1p on the grid g.
 func LaunchErrorLog1p(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -274,33 +325,32 @@ var quernErrorSin = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 126, Col: 20},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 126, Col: 20},
 		}},
 	},
-	Host: quernHostErrorSin,
+	Host:  quernHostErrorSin,
+	Plain: quernPlainErrorSin,
 })
-
-var _ = errorSin // compiled, not called
 
 // LaunchErrorSin runs errorSin on the grid g.
 func LaunchErrorSin(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -323,33 +373,32 @@ var quernErrorCos = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 137, Col: 20},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 137, Col: 20},
 		}},
 	},
-	Host: quernHostErrorCos,
+	Host:  quernHostErrorCos,
+	Plain: quernPlainErrorCos,
 })
-
-var _ = errorCos // compiled, not called
 
 // LaunchErrorCos runs errorCos on the grid g.
 func LaunchErrorCos(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -372,33 +421,32 @@ var quernErrorTan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 148, Col: 20},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 148, Col: 20},
 		}},
 	},
-	Host: quernHostErrorTan,
+	Host:  quernHostErrorTan,
+	Plain: quernPlainErrorTan,
 })
-
-var _ = errorTan // compiled, not called
 
 // LaunchErrorTan runs errorTan on the grid g.
 func LaunchErrorTan(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -421,7 +469,7 @@ var quernErrorAsin = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -431,10 +479,9 @@ var quernErrorAsin = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 159, Col: 20},
 		}},
 	},
-	Host: quernHostErrorAsin,
+	Host:  quernHostErrorAsin,
+	Plain: quernPlainErrorAsin,
 })
-
-var _ = errorAsin // compiled, not called
 
 // LaunchErrorAsin runs errorAsin on the grid g.
 func LaunchErrorAsin(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -457,7 +504,7 @@ var quernErrorAcos = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -467,10 +514,9 @@ var quernErrorAcos = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 170, Col: 20},
 		}},
 	},
-	Host: quernHostErrorAcos,
+	Host:  quernHostErrorAcos,
+	Plain: quernPlainErrorAcos,
 })
-
-var _ = errorAcos // compiled, not called
 
 // LaunchErrorAcos runs errorAcos on the grid g.
 func LaunchErrorAcos(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -493,7 +539,7 @@ var quernErrorAtan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -503,10 +549,9 @@ var quernErrorAtan = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 181, Col: 20},
 		}},
 	},
-	Host: quernHostErrorAtan,
+	Host:  quernHostErrorAtan,
+	Plain: quernPlainErrorAtan,
 })
-
-var _ = errorAtan // compiled, not called
 
 // LaunchErrorAtan runs errorAtan on the grid g.
 func LaunchErrorAtan(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -529,7 +574,7 @@ var quernErrorSinh = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -539,10 +584,9 @@ var quernErrorSinh = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 192, Col: 20},
 		}},
 	},
-	Host: quernHostErrorSinh,
+	Host:  quernHostErrorSinh,
+	Plain: quernPlainErrorSinh,
 })
-
-var _ = errorSinh // compiled, not called
 
 // LaunchErrorSinh runs errorSinh on the grid g.
 func LaunchErrorSinh(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -565,7 +609,7 @@ var quernErrorCosh = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -575,10 +619,9 @@ var quernErrorCosh = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 203, Col: 20},
 		}},
 	},
-	Host: quernHostErrorCosh,
+	Host:  quernHostErrorCosh,
+	Plain: quernPlainErrorCosh,
 })
-
-var _ = errorCosh // compiled, not called
 
 // LaunchErrorCosh runs errorCosh on the grid g.
 func LaunchErrorCosh(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -601,7 +644,7 @@ var quernErrorTanh = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -611,10 +654,9 @@ var quernErrorTanh = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 214, Col: 20},
 		}},
 	},
-	Host: quernHostErrorTanh,
+	Host:  quernHostErrorTanh,
+	Plain: quernPlainErrorTanh,
 })
-
-var _ = errorTanh // compiled, not called
 
 // LaunchErrorTanh runs errorTanh on the grid g.
 func LaunchErrorTanh(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -637,7 +679,7 @@ var quernErrorCbrt = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -647,10 +689,9 @@ var quernErrorCbrt = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 225, Col: 20},
 		}},
 	},
-	Host: quernHostErrorCbrt,
+	Host:  quernHostErrorCbrt,
+	Plain: quernPlainErrorCbrt,
 })
-
-var _ = errorCbrt // compiled, not called
 
 // LaunchErrorCbrt runs errorCbrt on the grid g.
 func LaunchErrorCbrt(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -673,7 +714,7 @@ var quernErrorRsqrt = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -683,10 +724,9 @@ var quernErrorRsqrt = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 236, Col: 20},
 		}},
 	},
-	Host: quernHostErrorRsqrt,
+	Host:  quernHostErrorRsqrt,
+	Plain: quernPlainErrorRsqrt,
 })
-
-var _ = errorRsqrt // compiled, not called
 
 // LaunchErrorRsqrt runs errorRsqrt on the grid g.
 func LaunchErrorRsqrt(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -709,24 +749,23 @@ var quernErrorPow = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
 		}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 263, Col: 20},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 263, Col: 20},
 		}},
 	},
-	Host: quernHostErrorPow,
+	Host:  quernHostErrorPow,
+	Plain: quernPlainErrorPow,
 })
-
-var _ = errorPow // compiled, not called
 
 // LaunchErrorPow runs errorPow on the grid g.
 func LaunchErrorPow(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -749,7 +788,7 @@ var quernErrorAtan2 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -759,10 +798,9 @@ var quernErrorAtan2 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 273, Col: 20},
 		}},
 	},
-	Host: quernHostErrorAtan2,
+	Host:  quernHostErrorAtan2,
+	Plain: quernPlainErrorAtan2,
 })
-
-var _ = errorAtan2 // compiled, not called
 
 // LaunchErrorAtan2 runs errorAtan2 on the grid g.
 func LaunchErrorAtan2(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -785,7 +823,7 @@ var quernErrorHypot = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -795,10 +833,9 @@ var quernErrorHypot = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 283, Col: 20},
 		}},
 	},
-	Host: quernHostErrorHypot,
+	Host:  quernHostErrorHypot,
+	Plain: quernPlainErrorHypot,
 })
-
-var _ = errorHypot // compiled, not called
 
 // LaunchErrorHypot runs errorHypot on the grid g.
 func LaunchErrorHypot(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -821,7 +858,7 @@ var quernErrorMod = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 291, Col: 20},
@@ -835,10 +872,9 @@ var quernErrorMod = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 293, Col: 20},
 		}},
 	},
-	Host: quernHostErrorMod,
+	Host:  quernHostErrorMod,
+	Plain: quernPlainErrorMod,
 })
-
-var _ = errorMod // compiled, not called
 
 // LaunchErrorMod runs errorMod on the grid g.
 func LaunchErrorMod(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out *gpu.Buffer[uint64]) error {
@@ -851,6 +887,11 @@ func LaunchErrorMod(s *gpu.Stream, g gpu.Grid, from uint32, step, count int, out
 	gpu.Arg(l, count)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainErrorExp(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorExp(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorExp(r *host.Run) {
@@ -876,6 +917,10 @@ func quernHostErrorExp(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:44
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -895,6 +940,7 @@ func quernHostErrorExp(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:944:1
 func quernRow1ErrorExp(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -905,6 +951,7 @@ func quernRow1ErrorExp(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:955:1
 func quernRow2ErrorExp(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -924,12 +971,13 @@ func quernRow2ErrorExp(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Exp(t5)
 			t7 := result02
 //line kernels.go:47
-			w.see(t1, t4, t7)
+			quernFunc1ErrorExp(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:981:1
 func quernRow3ErrorExp(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -938,6 +986,26 @@ func quernRow3ErrorExp(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:49
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorExp is accuracy.worst.see.
+//
+//line quern_gen.go:994:1
+func quernFunc1ErrorExp(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1006:1
+func quernPlainErrorExp2(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorExp2(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorExp2(r *host.Run) {
@@ -963,6 +1031,10 @@ func quernHostErrorExp2(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:55
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -982,6 +1054,7 @@ func quernHostErrorExp2(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1058:1
 func quernRow1ErrorExp2(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -992,6 +1065,7 @@ func quernRow1ErrorExp2(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1069:1
 func quernRow2ErrorExp2(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1011,12 +1085,13 @@ func quernRow2ErrorExp2(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Exp2(t5)
 			t7 := result02
 //line kernels.go:58
-			w.see(t1, t4, t7)
+			quernFunc1ErrorExp2(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1095:1
 func quernRow3ErrorExp2(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1025,6 +1100,26 @@ func quernRow3ErrorExp2(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:60
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorExp2 is accuracy.worst.see.
+//
+//line quern_gen.go:1108:1
+func quernFunc1ErrorExp2(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1120:1
+func quernPlainErrorExpm1(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorExpm1(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorExpm1(r *host.Run) {
@@ -1050,6 +1145,10 @@ func quernHostErrorExpm1(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:66
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1069,6 +1168,7 @@ func quernHostErrorExpm1(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1172:1
 func quernRow1ErrorExpm1(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1079,6 +1179,7 @@ func quernRow1ErrorExpm1(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1183:1
 func quernRow2ErrorExpm1(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1098,12 +1199,13 @@ func quernRow2ErrorExpm1(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			result02 := math.Expm1(t5)
 			t7 := result02
 //line kernels.go:69
-			w.see(t1, t4, t7)
+			quernFunc1ErrorExpm1(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1209:1
 func quernRow3ErrorExpm1(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1112,6 +1214,26 @@ func quernRow3ErrorExpm1(r *host.Run, ws []worst, first3, dimX int, out []uint64
 //line kernels.go:71
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorExpm1 is accuracy.worst.see.
+//
+//line quern_gen.go:1222:1
+func quernFunc1ErrorExpm1(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1234:1
+func quernPlainErrorLog(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorLog(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorLog(r *host.Run) {
@@ -1137,6 +1259,10 @@ func quernHostErrorLog(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:77
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1156,6 +1282,7 @@ func quernHostErrorLog(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1286:1
 func quernRow1ErrorLog(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1166,6 +1293,7 @@ func quernRow1ErrorLog(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1297:1
 func quernRow2ErrorLog(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1185,12 +1313,13 @@ func quernRow2ErrorLog(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Log(t5)
 			t7 := result02
 //line kernels.go:80
-			w.see(t1, t4, t7)
+			quernFunc1ErrorLog(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1323:1
 func quernRow3ErrorLog(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1199,6 +1328,26 @@ func quernRow3ErrorLog(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:82
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorLog is accuracy.worst.see.
+//
+//line quern_gen.go:1336:1
+func quernFunc1ErrorLog(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1348:1
+func quernPlainErrorLog2(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorLog2(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorLog2(r *host.Run) {
@@ -1224,6 +1373,10 @@ func quernHostErrorLog2(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:88
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1243,6 +1396,7 @@ func quernHostErrorLog2(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1400:1
 func quernRow1ErrorLog2(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1253,6 +1407,7 @@ func quernRow1ErrorLog2(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1411:1
 func quernRow2ErrorLog2(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1272,12 +1427,13 @@ func quernRow2ErrorLog2(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Log2(t5)
 			t7 := result02
 //line kernels.go:91
-			w.see(t1, t4, t7)
+			quernFunc1ErrorLog2(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1437:1
 func quernRow3ErrorLog2(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1286,6 +1442,26 @@ func quernRow3ErrorLog2(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:93
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorLog2 is accuracy.worst.see.
+//
+//line quern_gen.go:1450:1
+func quernFunc1ErrorLog2(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1462:1
+func quernPlainErrorLog10(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorLog10(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorLog10(r *host.Run) {
@@ -1311,6 +1487,10 @@ func quernHostErrorLog10(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:99
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1330,6 +1510,7 @@ func quernHostErrorLog10(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1514:1
 func quernRow1ErrorLog10(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1340,6 +1521,7 @@ func quernRow1ErrorLog10(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1525:1
 func quernRow2ErrorLog10(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1359,12 +1541,13 @@ func quernRow2ErrorLog10(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			result02 := math.Log10(t5)
 			t7 := result02
 //line kernels.go:102
-			w.see(t1, t4, t7)
+			quernFunc1ErrorLog10(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1551:1
 func quernRow3ErrorLog10(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1373,6 +1556,26 @@ func quernRow3ErrorLog10(r *host.Run, ws []worst, first3, dimX int, out []uint64
 //line kernels.go:104
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorLog10 is accuracy.worst.see.
+//
+//line quern_gen.go:1564:1
+func quernFunc1ErrorLog10(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1576:1
+func quernPlainErrorLog1p(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorLog1p(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorLog1p(r *host.Run) {
@@ -1398,6 +1601,10 @@ func quernHostErrorLog1p(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:110
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1417,6 +1624,7 @@ func quernHostErrorLog1p(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1628:1
 func quernRow1ErrorLog1p(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1427,6 +1635,7 @@ func quernRow1ErrorLog1p(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1639:1
 func quernRow2ErrorLog1p(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1446,12 +1655,13 @@ func quernRow2ErrorLog1p(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			result02 := math.Log1p(t5)
 			t7 := result02
 //line kernels.go:113
-			w.see(t1, t4, t7)
+			quernFunc1ErrorLog1p(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1665:1
 func quernRow3ErrorLog1p(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1460,6 +1670,26 @@ func quernRow3ErrorLog1p(r *host.Run, ws []worst, first3, dimX int, out []uint64
 //line kernels.go:115
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorLog1p is accuracy.worst.see.
+//
+//line quern_gen.go:1678:1
+func quernFunc1ErrorLog1p(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1690:1
+func quernPlainErrorSin(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorSin(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorSin(r *host.Run) {
@@ -1485,6 +1715,10 @@ func quernHostErrorSin(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:121
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1504,6 +1738,7 @@ func quernHostErrorSin(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1742:1
 func quernRow1ErrorSin(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1514,6 +1749,7 @@ func quernRow1ErrorSin(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1753:1
 func quernRow2ErrorSin(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1533,12 +1769,13 @@ func quernRow2ErrorSin(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Sin(t5)
 			t7 := result02
 //line kernels.go:124
-			w.see(t1, t4, t7)
+			quernFunc1ErrorSin(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1779:1
 func quernRow3ErrorSin(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1547,6 +1784,26 @@ func quernRow3ErrorSin(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:126
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorSin is accuracy.worst.see.
+//
+//line quern_gen.go:1792:1
+func quernFunc1ErrorSin(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1804:1
+func quernPlainErrorCos(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorCos(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorCos(r *host.Run) {
@@ -1572,6 +1829,10 @@ func quernHostErrorCos(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:132
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1591,6 +1852,7 @@ func quernHostErrorCos(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1856:1
 func quernRow1ErrorCos(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1601,6 +1863,7 @@ func quernRow1ErrorCos(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1867:1
 func quernRow2ErrorCos(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1620,12 +1883,13 @@ func quernRow2ErrorCos(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Cos(t5)
 			t7 := result02
 //line kernels.go:135
-			w.see(t1, t4, t7)
+			quernFunc1ErrorCos(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1893:1
 func quernRow3ErrorCos(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1634,6 +1898,26 @@ func quernRow3ErrorCos(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:137
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorCos is accuracy.worst.see.
+//
+//line quern_gen.go:1906:1
+func quernFunc1ErrorCos(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:1918:1
+func quernPlainErrorTan(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorTan(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorTan(r *host.Run) {
@@ -1659,6 +1943,10 @@ func quernHostErrorTan(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:143
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1678,6 +1966,7 @@ func quernHostErrorTan(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1970:1
 func quernRow1ErrorTan(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1688,6 +1977,7 @@ func quernRow1ErrorTan(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:1981:1
 func quernRow2ErrorTan(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1707,12 +1997,13 @@ func quernRow2ErrorTan(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Tan(t5)
 			t7 := result02
 //line kernels.go:146
-			w.see(t1, t4, t7)
+			quernFunc1ErrorTan(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2007:1
 func quernRow3ErrorTan(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1721,6 +2012,26 @@ func quernRow3ErrorTan(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:148
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorTan is accuracy.worst.see.
+//
+//line quern_gen.go:2020:1
+func quernFunc1ErrorTan(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2032:1
+func quernPlainErrorAsin(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorAsin(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorAsin(r *host.Run) {
@@ -1746,6 +2057,10 @@ func quernHostErrorAsin(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:154
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1765,6 +2080,7 @@ func quernHostErrorAsin(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2084:1
 func quernRow1ErrorAsin(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1775,6 +2091,7 @@ func quernRow1ErrorAsin(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2095:1
 func quernRow2ErrorAsin(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1794,12 +2111,13 @@ func quernRow2ErrorAsin(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Asin(t5)
 			t7 := result02
 //line kernels.go:157
-			w.see(t1, t4, t7)
+			quernFunc1ErrorAsin(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2121:1
 func quernRow3ErrorAsin(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1808,6 +2126,26 @@ func quernRow3ErrorAsin(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:159
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorAsin is accuracy.worst.see.
+//
+//line quern_gen.go:2134:1
+func quernFunc1ErrorAsin(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2146:1
+func quernPlainErrorAcos(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorAcos(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorAcos(r *host.Run) {
@@ -1833,6 +2171,10 @@ func quernHostErrorAcos(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:165
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1852,6 +2194,7 @@ func quernHostErrorAcos(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2198:1
 func quernRow1ErrorAcos(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1862,6 +2205,7 @@ func quernRow1ErrorAcos(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2209:1
 func quernRow2ErrorAcos(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1881,12 +2225,13 @@ func quernRow2ErrorAcos(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Acos(t5)
 			t7 := result02
 //line kernels.go:168
-			w.see(t1, t4, t7)
+			quernFunc1ErrorAcos(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2235:1
 func quernRow3ErrorAcos(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1895,6 +2240,26 @@ func quernRow3ErrorAcos(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:170
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorAcos is accuracy.worst.see.
+//
+//line quern_gen.go:2248:1
+func quernFunc1ErrorAcos(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2260:1
+func quernPlainErrorAtan(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorAtan(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorAtan(r *host.Run) {
@@ -1920,6 +2285,10 @@ func quernHostErrorAtan(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:176
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -1939,6 +2308,7 @@ func quernHostErrorAtan(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2312:1
 func quernRow1ErrorAtan(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -1949,6 +2319,7 @@ func quernRow1ErrorAtan(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2323:1
 func quernRow2ErrorAtan(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -1968,12 +2339,13 @@ func quernRow2ErrorAtan(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Atan(t5)
 			t7 := result02
 //line kernels.go:179
-			w.see(t1, t4, t7)
+			quernFunc1ErrorAtan(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2349:1
 func quernRow3ErrorAtan(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -1982,6 +2354,26 @@ func quernRow3ErrorAtan(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:181
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorAtan is accuracy.worst.see.
+//
+//line quern_gen.go:2362:1
+func quernFunc1ErrorAtan(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2374:1
+func quernPlainErrorSinh(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorSinh(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorSinh(r *host.Run) {
@@ -2007,6 +2399,10 @@ func quernHostErrorSinh(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:187
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2026,6 +2422,7 @@ func quernHostErrorSinh(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2426:1
 func quernRow1ErrorSinh(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2036,6 +2433,7 @@ func quernRow1ErrorSinh(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2437:1
 func quernRow2ErrorSinh(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2055,12 +2453,13 @@ func quernRow2ErrorSinh(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Sinh(t5)
 			t7 := result02
 //line kernels.go:190
-			w.see(t1, t4, t7)
+			quernFunc1ErrorSinh(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2463:1
 func quernRow3ErrorSinh(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2069,6 +2468,26 @@ func quernRow3ErrorSinh(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:192
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorSinh is accuracy.worst.see.
+//
+//line quern_gen.go:2476:1
+func quernFunc1ErrorSinh(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2488:1
+func quernPlainErrorCosh(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorCosh(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorCosh(r *host.Run) {
@@ -2094,6 +2513,10 @@ func quernHostErrorCosh(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:198
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2113,6 +2536,7 @@ func quernHostErrorCosh(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2540:1
 func quernRow1ErrorCosh(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2123,6 +2547,7 @@ func quernRow1ErrorCosh(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2551:1
 func quernRow2ErrorCosh(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2142,12 +2567,13 @@ func quernRow2ErrorCosh(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Cosh(t5)
 			t7 := result02
 //line kernels.go:201
-			w.see(t1, t4, t7)
+			quernFunc1ErrorCosh(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2577:1
 func quernRow3ErrorCosh(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2156,6 +2582,26 @@ func quernRow3ErrorCosh(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:203
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorCosh is accuracy.worst.see.
+//
+//line quern_gen.go:2590:1
+func quernFunc1ErrorCosh(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2602:1
+func quernPlainErrorTanh(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorTanh(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorTanh(r *host.Run) {
@@ -2181,6 +2627,10 @@ func quernHostErrorTanh(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:209
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2200,6 +2650,7 @@ func quernHostErrorTanh(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2654:1
 func quernRow1ErrorTanh(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2210,6 +2661,7 @@ func quernRow1ErrorTanh(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2665:1
 func quernRow2ErrorTanh(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2229,12 +2681,13 @@ func quernRow2ErrorTanh(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Tanh(t5)
 			t7 := result02
 //line kernels.go:212
-			w.see(t1, t4, t7)
+			quernFunc1ErrorTanh(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2691:1
 func quernRow3ErrorTanh(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2243,6 +2696,26 @@ func quernRow3ErrorTanh(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:214
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorTanh is accuracy.worst.see.
+//
+//line quern_gen.go:2704:1
+func quernFunc1ErrorTanh(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2716:1
+func quernPlainErrorCbrt(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorCbrt(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorCbrt(r *host.Run) {
@@ -2268,6 +2741,10 @@ func quernHostErrorCbrt(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:220
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2287,6 +2764,7 @@ func quernHostErrorCbrt(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2768:1
 func quernRow1ErrorCbrt(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2297,6 +2775,7 @@ func quernRow1ErrorCbrt(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2779:1
 func quernRow2ErrorCbrt(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2316,12 +2795,13 @@ func quernRow2ErrorCbrt(r *host.Run, ws []worst, first2, dimX, iFirst, count int
 			result02 := math.Cbrt(t5)
 			t7 := result02
 //line kernels.go:223
-			w.see(t1, t4, t7)
+			quernFunc1ErrorCbrt(w, t1, t4, t7)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2805:1
 func quernRow3ErrorCbrt(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2330,6 +2810,26 @@ func quernRow3ErrorCbrt(r *host.Run, ws []worst, first3, dimX int, out []uint64)
 //line kernels.go:225
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorCbrt is accuracy.worst.see.
+//
+//line quern_gen.go:2818:1
+func quernFunc1ErrorCbrt(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2830:1
+func quernPlainErrorRsqrt(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorRsqrt(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorRsqrt(r *host.Run) {
@@ -2355,6 +2855,10 @@ func quernHostErrorRsqrt(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:231
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2374,6 +2878,7 @@ func quernHostErrorRsqrt(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2882:1
 func quernRow1ErrorRsqrt(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2384,6 +2889,7 @@ func quernRow1ErrorRsqrt(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2893:1
 func quernRow2ErrorRsqrt(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32, step int) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2399,12 +2905,13 @@ func quernRow2ErrorRsqrt(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			t4 := result0
 			t5 := 1 / math.Sqrt(float64(x))
 //line kernels.go:234
-			w.see(t1, t4, t5)
+			quernFunc1ErrorRsqrt(w, t1, t4, t5)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2915:1
 func quernRow3ErrorRsqrt(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2413,6 +2920,26 @@ func quernRow3ErrorRsqrt(r *host.Run, ws []worst, first3, dimX int, out []uint64
 //line kernels.go:236
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorRsqrt is accuracy.worst.see.
+//
+//line quern_gen.go:2928:1
+func quernFunc1ErrorRsqrt(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:2940:1
+func quernPlainErrorPow(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorPow(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorPow(r *host.Run) {
@@ -2437,6 +2964,10 @@ func quernHostErrorPow(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:259
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2456,6 +2987,7 @@ func quernHostErrorPow(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2991:1
 func quernRow1ErrorPow(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2466,6 +2998,7 @@ func quernRow1ErrorPow(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:3002:1
 func quernRow2ErrorPow(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2491,12 +3024,13 @@ func quernRow2ErrorPow(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Pow(t9, t10)
 			t12 := result02
 //line kernels.go:261
-			w.see(t4, t8, t12)
+			quernFunc1ErrorPow(w, t4, t8, t12)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3034:1
 func quernRow3ErrorPow(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2505,6 +3039,26 @@ func quernRow3ErrorPow(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:263
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorPow is accuracy.worst.see.
+//
+//line quern_gen.go:3047:1
+func quernFunc1ErrorPow(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:3059:1
+func quernPlainErrorAtan2(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorAtan2(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorAtan2(r *host.Run) {
@@ -2529,6 +3083,10 @@ func quernHostErrorAtan2(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:269
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2548,6 +3106,7 @@ func quernHostErrorAtan2(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3110:1
 func quernRow1ErrorAtan2(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2558,6 +3117,7 @@ func quernRow1ErrorAtan2(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:3121:1
 func quernRow2ErrorAtan2(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2583,12 +3143,13 @@ func quernRow2ErrorAtan2(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			result02 := math.Atan2(t9, t10)
 			t12 := result02
 //line kernels.go:271
-			w.see(t4, t8, t12)
+			quernFunc1ErrorAtan2(w, t4, t8, t12)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3153:1
 func quernRow3ErrorAtan2(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2597,6 +3158,26 @@ func quernRow3ErrorAtan2(r *host.Run, ws []worst, first3, dimX int, out []uint64
 //line kernels.go:273
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorAtan2 is accuracy.worst.see.
+//
+//line quern_gen.go:3166:1
+func quernFunc1ErrorAtan2(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:3178:1
+func quernPlainErrorHypot(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorHypot(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorHypot(r *host.Run) {
@@ -2621,6 +3202,10 @@ func quernHostErrorHypot(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:279
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2640,6 +3225,7 @@ func quernHostErrorHypot(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3229:1
 func quernRow1ErrorHypot(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2650,6 +3236,7 @@ func quernRow1ErrorHypot(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:3240:1
 func quernRow2ErrorHypot(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2675,12 +3262,13 @@ func quernRow2ErrorHypot(r *host.Run, ws []worst, first2, dimX, iFirst, count in
 			result02 := math.Hypot(t9, t10)
 			t12 := result02
 //line kernels.go:281
-			w.see(t4, t8, t12)
+			quernFunc1ErrorHypot(w, t4, t8, t12)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3272:1
 func quernRow3ErrorHypot(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2689,6 +3277,26 @@ func quernRow3ErrorHypot(r *host.Run, ws []worst, first3, dimX int, out []uint64
 //line kernels.go:283
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorHypot is accuracy.worst.see.
+//
+//line quern_gen.go:3285:1
+func quernFunc1ErrorHypot(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
+}
+
+//line quern_gen.go:3297:1
+func quernPlainErrorMod(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_errorMod(t, v0, v1, v2, v3) })
 }
 
 func quernHostErrorMod(r *host.Run) {
@@ -2713,6 +3321,10 @@ func quernHostErrorMod(r *host.Run) {
 			}
 		}
 		for ; iFirst < count; iFirst += size {
+			if r.Halted() {
+//line kernels.go:289
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2732,6 +3344,7 @@ func quernHostErrorMod(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3348:1
 func quernRow1ErrorMod(r *host.Run, ws []worst, first, dimX int) {
 	wRow := ws[first:][:dimX]
 	for threadX := range dimX {
@@ -2742,6 +3355,7 @@ func quernRow1ErrorMod(r *host.Run, ws []worst, first, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:3359:1
 func quernRow2ErrorMod(r *host.Run, ws []worst, first2, dimX, iFirst, count int, from uint32) {
 	wRow := ws[first2:][:dimX]
 	for threadX := range dimX {
@@ -2767,12 +3381,13 @@ func quernRow2ErrorMod(r *host.Run, ws []worst, first2, dimX, iFirst, count int,
 			result02 := math.Mod(t9, t10)
 			t12 := result02
 //line kernels.go:291
-			w.see(t4, t8, t12)
+			quernFunc1ErrorMod(w, t4, t8, t12)
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3391:1
 func quernRow3ErrorMod(r *host.Run, ws []worst, first3, dimX int, out []uint64) {
 	wRow := ws[first3:][:dimX]
 	for threadX := range dimX {
@@ -2781,4 +3396,18 @@ func quernRow3ErrorMod(r *host.Run, ws []worst, first3, dimX int, out []uint64) 
 //line kernels.go:293
 		kernel.AtomicMax(&out[0], uint64(*w))
 	}
+}
+
+// quernFunc1ErrorMod is accuracy.worst.see.
+//
+//line quern_gen.go:3404:1
+func quernFunc1ErrorMod(w *worst, bits uint32, got float32, want float64) {
+//line kernels.go:15
+	t1 := got
+	t2 := want
+//line kernels.go:15
+	result0 := ulps(t1, t2)
+	e := host.Uint64[uint64](min(result0*1024, 2.147483648e+09))
+//line kernels.go:16
+	*w = max(*w, worst(e<<32)|worst(bits))
 }

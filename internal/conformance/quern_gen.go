@@ -14,15 +14,169 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance",
+	Text:    quern_gen_ptx,
+	Sum:     "474047d3f113fa3c691e0b3c225aa1ca2321a79a2763722e3f829d3f9cb59bb7",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__blockSum              func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__transposeTile         func(t kernel.Thread, w int, h int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__matmulTile            func(t kernel.Thread, n int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__barrierInCall         func(t kernel.Thread, rounds int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__sharedInCall          func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__histogram             func(t kernel.Thread, in []uint8, counts []uint32)
+	quern_gen_is_stale__run_go_generate__atomics               func(t kernel.Thread, in []int32, i32 []int32, u32 []uint32, i64 []int64, u64 []uint64, f32 []float32, f64 []float64)
+	quern_gen_is_stale__run_go_generate__collatz               func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__labelledLoops         func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__switches              func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__earlyReturns          func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__divmod                func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__swaps                 func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__volume                func(t kernel.Thread, w int, h int, d int, out []int32)
+	quern_gen_is_stale__run_go_generate__plane                 func(t kernel.Thread, w int, h int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__leaveLoops            func(t kernel.Thread, rounds uint32, stop uint32, skip uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__indexOutOfRange       func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__negativeIndex         func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__arrayIndexOutOfRange  func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__sharedIndexOutOfRange func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__divisionByZero        func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__negativeShift         func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__sliceOutOfRange       func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__panics                func(t kernel.Thread, at int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__float32Arithmetic     func(t kernel.Thread, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__float64Arithmetic     func(t kernel.Thread, in []float64, out []float64)
+	quern_gen_is_stale__run_go_generate__float64Math           func(t kernel.Thread, in []float64, out []float64)
+	quern_gen_is_stale__run_go_generate__float32Math           func(t kernel.Thread, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__dot                   func(t kernel.Thread, n int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__nanComparisons        func(t kernel.Thread, in []float64, out []int64)
+	quern_gen_is_stale__run_go_generate__specialFunctions      func(t kernel.Thread, in []float64, out []float64)
+	quern_gen_is_stale__run_go_generate__forwardGotos          func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__int8Arithmetic        func(t kernel.Thread, in []int8, out []int8)
+	quern_gen_is_stale__run_go_generate__uint16Arithmetic      func(t kernel.Thread, in []uint16, out []uint16)
+	quern_gen_is_stale__run_go_generate__int32Arithmetic       func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__uint32Arithmetic      func(t kernel.Thread, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__int64Arithmetic       func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__uint64Arithmetic      func(t kernel.Thread, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__intArithmetic         func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__conversions           func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__bitTricks             func(t kernel.Thread, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__comparisons           func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__structs               func(t kernel.Thread, gain float32, in []Pixel, out []Pixel)
+	quern_gen_is_stale__run_go_generate__Pixel                 struct {
+		R   float32
+		G   float32
+		B   float32
+		A   uint8
+		Tag int64
+		On  bool
+	}
+	quern_gen_is_stale__run_go_generate__nested         func(t kernel.Thread, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__structArgument func(t kernel.Thread, g Grid2, offset [3]int32, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__Grid2          struct {
+		W int32
+		H int32
+	}
+	quern_gen_is_stale__run_go_generate__localArrays          func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__slices               func(t kernel.Thread, lo int, hi int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__tables               func(t kernel.Thread, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__pointers             func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__generics             func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__globalRace           func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__raceBetweenBlocks    func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__missingBarrier       func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__sharedRace           func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__readsUnwritten       func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__uncheckedOutOfBounds func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__neverEnds            func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__columnTiles          func(t kernel.Thread, w int, h int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__rowTiles             func(t kernel.Thread, shift int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__runningRows          func(t kernel.Thread, w int, h int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__farIndex             func(t kernel.Thread, base int, step int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__countdown            func(t kernel.Thread, from int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__mark                 func(t kernel.Thread, out []uint8)
+)
+
+var (
+	quern_blockSum              quern_gen_is_stale__run_go_generate__blockSum              = blockSum
+	quern_transposeTile         quern_gen_is_stale__run_go_generate__transposeTile         = transposeTile
+	quern_matmulTile            quern_gen_is_stale__run_go_generate__matmulTile            = matmulTile
+	quern_barrierInCall         quern_gen_is_stale__run_go_generate__barrierInCall         = barrierInCall
+	quern_sharedInCall          quern_gen_is_stale__run_go_generate__sharedInCall          = sharedInCall
+	quern_histogram             quern_gen_is_stale__run_go_generate__histogram             = histogram
+	quern_atomics               quern_gen_is_stale__run_go_generate__atomics               = atomics
+	quern_collatz               quern_gen_is_stale__run_go_generate__collatz               = collatz
+	quern_labelledLoops         quern_gen_is_stale__run_go_generate__labelledLoops         = labelledLoops
+	quern_switches              quern_gen_is_stale__run_go_generate__switches              = switches
+	quern_earlyReturns          quern_gen_is_stale__run_go_generate__earlyReturns          = earlyReturns
+	quern_divmod                quern_gen_is_stale__run_go_generate__divmod                = divmod
+	quern_swaps                 quern_gen_is_stale__run_go_generate__swaps                 = swaps
+	quern_volume                quern_gen_is_stale__run_go_generate__volume                = volume
+	quern_plane                 quern_gen_is_stale__run_go_generate__plane                 = plane
+	quern_leaveLoops            quern_gen_is_stale__run_go_generate__leaveLoops            = leaveLoops
+	quern_indexOutOfRange       quern_gen_is_stale__run_go_generate__indexOutOfRange       = indexOutOfRange
+	quern_negativeIndex         quern_gen_is_stale__run_go_generate__negativeIndex         = negativeIndex
+	quern_arrayIndexOutOfRange  quern_gen_is_stale__run_go_generate__arrayIndexOutOfRange  = arrayIndexOutOfRange
+	quern_sharedIndexOutOfRange quern_gen_is_stale__run_go_generate__sharedIndexOutOfRange = sharedIndexOutOfRange
+	quern_divisionByZero        quern_gen_is_stale__run_go_generate__divisionByZero        = divisionByZero
+	quern_negativeShift         quern_gen_is_stale__run_go_generate__negativeShift         = negativeShift
+	quern_sliceOutOfRange       quern_gen_is_stale__run_go_generate__sliceOutOfRange       = sliceOutOfRange
+	quern_panics                quern_gen_is_stale__run_go_generate__panics                = panics
+	quern_float32Arithmetic     quern_gen_is_stale__run_go_generate__float32Arithmetic     = float32Arithmetic
+	quern_float64Arithmetic     quern_gen_is_stale__run_go_generate__float64Arithmetic     = float64Arithmetic
+	quern_float64Math           quern_gen_is_stale__run_go_generate__float64Math           = float64Math
+	quern_float32Math           quern_gen_is_stale__run_go_generate__float32Math           = float32Math
+	quern_dot                   quern_gen_is_stale__run_go_generate__dot                   = dot
+	quern_nanComparisons        quern_gen_is_stale__run_go_generate__nanComparisons        = nanComparisons
+	quern_specialFunctions      quern_gen_is_stale__run_go_generate__specialFunctions      = specialFunctions
+	quern_forwardGotos          quern_gen_is_stale__run_go_generate__forwardGotos          = forwardGotos
+	quern_int8Arithmetic        quern_gen_is_stale__run_go_generate__int8Arithmetic        = int8Arithmetic
+	quern_uint16Arithmetic      quern_gen_is_stale__run_go_generate__uint16Arithmetic      = uint16Arithmetic
+	quern_int32Arithmetic       quern_gen_is_stale__run_go_generate__int32Arithmetic       = int32Arithmetic
+	quern_uint32Arithmetic      quern_gen_is_stale__run_go_generate__uint32Arithmetic      = uint32Arithmetic
+	quern_int64Arithmetic       quern_gen_is_stale__run_go_generate__int64Arithmetic       = int64Arithmetic
+	quern_uint64Arithmetic      quern_gen_is_stale__run_go_generate__uint64Arithmetic      = uint64Arithmetic
+	quern_intArithmetic         quern_gen_is_stale__run_go_generate__intArithmetic         = intArithmetic
+	quern_conversions           quern_gen_is_stale__run_go_generate__conversions           = conversions
+	quern_bitTricks             quern_gen_is_stale__run_go_generate__bitTricks             = bitTricks
+	quern_comparisons           quern_gen_is_stale__run_go_generate__comparisons           = comparisons
+	quern_structs               quern_gen_is_stale__run_go_generate__structs               = structs
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Pixel)((*Pixel)(nil))
+	quern_nested                quern_gen_is_stale__run_go_generate__nested                = nested
+	quern_structArgument        quern_gen_is_stale__run_go_generate__structArgument        = structArgument
+	_                                                                                      = (*quern_gen_is_stale__run_go_generate__Grid2)((*Grid2)(nil))
+	quern_localArrays           quern_gen_is_stale__run_go_generate__localArrays           = localArrays
+	quern_slices                quern_gen_is_stale__run_go_generate__slices                = slices
+	quern_tables                quern_gen_is_stale__run_go_generate__tables                = tables
+	quern_pointers              quern_gen_is_stale__run_go_generate__pointers              = pointers
+	quern_generics              quern_gen_is_stale__run_go_generate__generics              = generics
+	quern_globalRace            quern_gen_is_stale__run_go_generate__globalRace            = globalRace
+	quern_raceBetweenBlocks     quern_gen_is_stale__run_go_generate__raceBetweenBlocks     = raceBetweenBlocks
+	quern_missingBarrier        quern_gen_is_stale__run_go_generate__missingBarrier        = missingBarrier
+	quern_sharedRace            quern_gen_is_stale__run_go_generate__sharedRace            = sharedRace
+	quern_readsUnwritten        quern_gen_is_stale__run_go_generate__readsUnwritten        = readsUnwritten
+	quern_uncheckedOutOfBounds  quern_gen_is_stale__run_go_generate__uncheckedOutOfBounds  = uncheckedOutOfBounds
+	quern_neverEnds             quern_gen_is_stale__run_go_generate__neverEnds             = neverEnds
+	quern_columnTiles           quern_gen_is_stale__run_go_generate__columnTiles           = columnTiles
+	quern_rowTiles              quern_gen_is_stale__run_go_generate__rowTiles              = rowTiles
+	quern_runningRows           quern_gen_is_stale__run_go_generate__runningRows           = runningRows
+	quern_farIndex              quern_gen_is_stale__run_go_generate__farIndex              = farIndex
+	quern_countdown             quern_gen_is_stale__run_go_generate__countdown             = countdown
+	quern_mark                  quern_gen_is_stale__run_go_generate__mark                  = mark
+)
 
 var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blockSum", Package: "quern.dev/internal/conformance", Pos: "block.go:6",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -35,9 +189,8 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 256,
 	Host:   quernHostBlockSum,
+	Plain:  quernPlainBlockSum,
 })
-
-var _ = blockSum // compiled, not called
 
 // LaunchBlockSum runs blockSum on the grid g.
 func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -55,10 +208,10 @@ var quernTransposeTile = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 16, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -73,9 +226,8 @@ var quernTransposeTile = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 1088,
 	Host:   quernHostTransposeTile,
+	Plain:  quernPlainTransposeTile,
 })
-
-var _ = transposeTile // compiled, not called
 
 // LaunchTransposeTile runs transposeTile on the grid g.
 func LaunchTransposeTile(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[float32]) error {
@@ -94,11 +246,11 @@ var quernMatmulTile = gpu.NewKernel(gpu.KernelInfo{
 	Name: "matmulTile", Package: "quern.dev/internal/conformance", Pos: "block.go:42",
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 0, 5, 4, 1, 1, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 1, 3, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 4, 1, 0, 1, 0, 5, 4, 0, 8, 4, 7, 1, 0, 1, 1, 3, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 0, 8, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 0, 5, 4, 1, 2, 0, 8, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 0, 5, 4, 7, 1, 2, 0, 8, 2, 0, 5, 4, 0, 7, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 9, 2147483639, 1, 0, 1, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483640}, Sites: []gpu.Site{
@@ -115,9 +267,8 @@ var quernMatmulTile = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 8, Y: 8, Z: 1},
 	Shared: 512,
 	Host:   quernHostMatmulTile,
+	Plain:  quernPlainMatmulTile,
 })
-
-var _ = matmulTile // compiled, not called
 
 // LaunchMatmulTile runs matmulTile on the grid g.
 func LaunchMatmulTile(s *gpu.Stream, g gpu.Grid, n int, a, b, c *gpu.Buffer[float32]) error {
@@ -136,10 +287,10 @@ var quernBarrierInCall = gpu.NewKernel(gpu.KernelInfo{
 	Name: "barrierInCall", Package: "quern.dev/internal/conformance", Pos: "block.go:71",
 	Params: []gpu.Param{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483616}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -149,9 +300,8 @@ var quernBarrierInCall = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostBarrierInCall,
+	Plain:  quernPlainBarrierInCall,
 })
-
-var _ = barrierInCall // compiled, not called
 
 // LaunchBarrierInCall runs barrierInCall on the grid g.
 //
@@ -171,10 +321,10 @@ func LaunchBarrierInCall(s *gpu.Stream, g gpu.Grid, rounds int, in, out *gpu.Buf
 var quernSharedInCall = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sharedInCall", Package: "quern.dev/internal/conformance", Pos: "block.go:117",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -182,9 +332,8 @@ var quernSharedInCall = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 256,
 	Host:   quernHostSharedInCall,
+	Plain:  quernPlainSharedInCall,
 })
-
-var _ = sharedInCall // compiled, not called
 
 // LaunchSharedInCall runs sharedInCall on the grid g.
 func LaunchSharedInCall(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -200,10 +349,10 @@ func LaunchSharedInCall(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) e
 var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Name: "histogram", Package: "quern.dev/internal/conformance", Pos: "block.go:131",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -215,9 +364,8 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 1024,
 	Host:   quernHostHistogram,
+	Plain:  quernPlainHistogram,
 })
-
-var _ = histogram // compiled, not called
 
 // LaunchHistogram runs histogram on the grid g.
 func LaunchHistogram(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint8], counts *gpu.Buffer[uint32]) error {
@@ -233,7 +381,7 @@ func LaunchHistogram(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint8], counts *g
 var quernAtomics = gpu.NewKernel(gpu.KernelInfo{
 	Name: "atomics", Package: "quern.dev/internal/conformance", Pos: "block.go:149",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "i32", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "u32", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "i64", Kind: gpu.Slice, Type: "int64", Size: 8},
@@ -241,7 +389,7 @@ var quernAtomics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "f32", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "f64", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -8, 0, -1, 1, 2, 5, 9, -4, 0, -1, 1, 3, 5, 9, -4, 0, -1, 1, 4, 5, 9, -3, 0, -1, 1, 5, 5, 9, -1, 0, -1, 1, 6, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -291,10 +439,9 @@ var quernAtomics = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "block.go", Line: 178, Col: 31},
 		}},
 	},
-	Host: quernHostAtomics,
+	Host:  quernHostAtomics,
+	Plain: quernPlainAtomics,
 })
-
-var _ = atomics // compiled, not called
 
 // LaunchAtomics runs atomics on the grid g.
 func LaunchAtomics(s *gpu.Stream, g gpu.Grid, in, i32 *gpu.Buffer[int32], u32 *gpu.Buffer[uint32], i64 *gpu.Buffer[int64], u64 *gpu.Buffer[uint64], f32 *gpu.Buffer[float32], f64 *gpu.Buffer[float64]) error {
@@ -315,10 +462,10 @@ func LaunchAtomics(s *gpu.Stream, g gpu.Grid, in, i32 *gpu.Buffer[int32], u32 *g
 var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
 	Name: "collatz", Package: "quern.dev/internal/conformance", Pos: "control.go:6",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -328,10 +475,9 @@ var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 21, Col: 3},
 		}},
 	},
-	Host: quernHostCollatz,
+	Host:  quernHostCollatz,
+	Plain: quernPlainCollatz,
 })
-
-var _ = collatz // compiled, not called
 
 // LaunchCollatz runs collatz on the grid g.
 func LaunchCollatz(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -347,10 +493,10 @@ func LaunchCollatz(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error 
 var quernLabelledLoops = gpu.NewKernel(gpu.KernelInfo{
 	Name: "labelledLoops", Package: "quern.dev/internal/conformance", Pos: "control.go:26",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -360,10 +506,9 @@ var quernLabelledLoops = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 48, Col: 2},
 		}},
 	},
-	Host: quernHostLabelledLoops,
+	Host:  quernHostLabelledLoops,
+	Plain: quernPlainLabelledLoops,
 })
-
-var _ = labelledLoops // compiled, not called
 
 // LaunchLabelledLoops runs labelledLoops on the grid g.
 func LaunchLabelledLoops(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -379,10 +524,10 @@ func LaunchLabelledLoops(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) 
 var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 	Name: "switches", Package: "quern.dev/internal/conformance", Pos: "control.go:52",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -393,10 +538,9 @@ var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 92, Col: 2},
 		}},
 	},
-	Host: quernHostSwitches,
+	Host:  quernHostSwitches,
+	Plain: quernPlainSwitches,
 })
-
-var _ = switches // compiled, not called
 
 // LaunchSwitches runs switches on the grid g.
 func LaunchSwitches(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -412,10 +556,10 @@ func LaunchSwitches(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 	Name: "earlyReturns", Package: "quern.dev/internal/conformance", Pos: "control.go:96",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -427,10 +571,9 @@ var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 110, Col: 2},
 		}},
 	},
-	Host: quernHostEarlyReturns,
+	Host:  quernHostEarlyReturns,
+	Plain: quernPlainEarlyReturns,
 })
-
-var _ = earlyReturns // compiled, not called
 
 // LaunchEarlyReturns runs earlyReturns on the grid g.
 func LaunchEarlyReturns(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -446,10 +589,10 @@ func LaunchEarlyReturns(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) e
 var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 	Name: "divmod", Package: "quern.dev/internal/conformance", Pos: "control.go:127",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650, 0, -1, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2, 3, 1, 1, 0, 2, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "control.go", Line: 137, Col: 8},
@@ -465,10 +608,9 @@ var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 133, Col: 12},
 		}},
 	},
-	Host: quernHostDivmod,
+	Host:  quernHostDivmod,
+	Plain: quernPlainDivmod,
 })
-
-var _ = divmod // compiled, not called
 
 // LaunchDivmod runs divmod on the grid g.
 func LaunchDivmod(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -484,10 +626,10 @@ func LaunchDivmod(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 	Name: "swaps", Package: "quern.dev/internal/conformance", Pos: "control.go:143",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -497,10 +639,9 @@ var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 159, Col: 3},
 		}},
 	},
-	Host: quernHostSwaps,
+	Host:  quernHostSwaps,
+	Plain: quernPlainSwaps,
 })
-
-var _ = swaps // compiled, not called
 
 // LaunchSwaps runs swaps on the grid g.
 func LaunchSwaps(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -521,7 +662,7 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "d", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 1, 0, 5, 1, 1, 5, 3, 0, 64, 1, 0, 1, 1, 5, 5, 4, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 1, 0, 5, 1, 1, 5, 3, 0, 64, 1, 0, 1, 1, 5, 5, 4, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
@@ -532,10 +673,9 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 167, Col: 3},
 		}},
 	},
-	Host: quernHostVolume,
+	Host:  quernHostVolume,
+	Plain: quernPlainVolume,
 })
-
-var _ = volume // compiled, not called
 
 // LaunchVolume runs volume on the grid g.
 func LaunchVolume(s *gpu.Stream, g gpu.Grid, w, h, d int, out *gpu.Buffer[int32]) error {
@@ -555,10 +695,10 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 2, 4, 9, -1, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 0, 2, 4, 0, 0, 7, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 0, 1, 2, 3, 1, 0, 0, 2, 4, 0, 0, 7, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 0, 2, 4, 0, 0, 7, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 0, 2, 4, 0, 0, 7, 1, 0, 1, 1, 5, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -570,10 +710,9 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 184, Col: 2},
 		}},
 	},
-	Host: quernHostPlane,
+	Host:  quernHostPlane,
+	Plain: quernPlainPlane,
 })
-
-var _ = plane // compiled, not called
 
 // LaunchPlane runs plane on the grid g.
 func LaunchPlane(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[int32]) error {
@@ -596,7 +735,7 @@ var quernLeaveLoops = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "skip", Kind: gpu.Scalar, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -611,9 +750,8 @@ var quernLeaveLoops = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostLeaveLoops,
+	Plain:  quernPlainLeaveLoops,
 })
-
-var _ = leaveLoops // compiled, not called
 
 // LaunchLeaveLoops runs leaveLoops on the grid g.
 //
@@ -635,10 +773,10 @@ var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	Name: "indexOutOfRange", Package: "quern.dev/internal/conformance", Pos: "faults.go:8",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -1}},
@@ -651,10 +789,9 @@ var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 14, Col: 3},
 		}},
 	},
-	Host: quernHostIndexOutOfRange,
+	Host:  quernHostIndexOutOfRange,
+	Plain: quernPlainIndexOutOfRange,
 })
-
-var _ = indexOutOfRange // compiled, not called
 
 // LaunchIndexOutOfRange runs indexOutOfRange on the grid g.
 func LaunchIndexOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -672,10 +809,10 @@ var quernNegativeIndex = gpu.NewKernel(gpu.KernelInfo{
 	Name: "negativeIndex", Package: "quern.dev/internal/conformance", Pos: "faults.go:19",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3}},
@@ -688,10 +825,9 @@ var quernNegativeIndex = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 21, Col: 3},
 		}},
 	},
-	Host: quernHostNegativeIndex,
+	Host:  quernHostNegativeIndex,
+	Plain: quernPlainNegativeIndex,
 })
-
-var _ = negativeIndex // compiled, not called
 
 // LaunchNegativeIndex runs negativeIndex on the grid g.
 func LaunchNegativeIndex(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -709,10 +845,10 @@ var quernArrayIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	Name: "arrayIndexOutOfRange", Package: "quern.dev/internal/conformance", Pos: "faults.go:26",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -8, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
@@ -730,10 +866,9 @@ var quernArrayIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 3},
 		}},
 	},
-	Host: quernHostArrayIndexOutOfRange,
+	Host:  quernHostArrayIndexOutOfRange,
+	Plain: quernPlainArrayIndexOutOfRange,
 })
-
-var _ = arrayIndexOutOfRange // compiled, not called
 
 // LaunchArrayIndexOutOfRange runs arrayIndexOutOfRange on the grid g.
 func LaunchArrayIndexOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -751,10 +886,10 @@ var quernSharedIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sharedIndexOutOfRange", Package: "quern.dev/internal/conformance", Pos: "faults.go:37",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
@@ -772,9 +907,8 @@ var quernSharedIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 64,
 	Host:   quernHostSharedIndexOutOfRange,
+	Plain:  quernPlainSharedIndexOutOfRange,
 })
-
-var _ = sharedIndexOutOfRange // compiled, not called
 
 // LaunchSharedIndexOutOfRange runs sharedIndexOutOfRange on the grid g.
 func LaunchSharedIndexOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -792,10 +926,10 @@ var quernDivisionByZero = gpu.NewKernel(gpu.KernelInfo{
 	Name: "divisionByZero", Package: "quern.dev/internal/conformance", Pos: "faults.go:49",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
@@ -809,10 +943,9 @@ var quernDivisionByZero = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 55, Col: 3},
 		}},
 	},
-	Host: quernHostDivisionByZero,
+	Host:  quernHostDivisionByZero,
+	Plain: quernPlainDivisionByZero,
 })
-
-var _ = divisionByZero // compiled, not called
 
 // LaunchDivisionByZero runs divisionByZero on the grid g.
 func LaunchDivisionByZero(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -830,10 +963,10 @@ var quernNegativeShift = gpu.NewKernel(gpu.KernelInfo{
 	Name: "negativeShift", Package: "quern.dev/internal/conformance", Pos: "faults.go:60",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
@@ -847,10 +980,9 @@ var quernNegativeShift = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 62, Col: 3},
 		}},
 	},
-	Host: quernHostNegativeShift,
+	Host:  quernHostNegativeShift,
+	Plain: quernPlainNegativeShift,
 })
-
-var _ = negativeShift // compiled, not called
 
 // LaunchNegativeShift runs negativeShift on the grid g.
 func LaunchNegativeShift(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -868,10 +1000,10 @@ var quernSliceOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sliceOutOfRange", Package: "quern.dev/internal/conformance", Pos: "faults.go:67",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
@@ -887,10 +1019,9 @@ var quernSliceOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 70, Col: 3},
 		}},
 	},
-	Host: quernHostSliceOutOfRange,
+	Host:  quernHostSliceOutOfRange,
+	Plain: quernPlainSliceOutOfRange,
 })
-
-var _ = sliceOutOfRange // compiled, not called
 
 // LaunchSliceOutOfRange runs sliceOutOfRange on the grid g.
 func LaunchSliceOutOfRange(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -908,10 +1039,10 @@ var quernPanics = gpu.NewKernel(gpu.KernelInfo{
 	Name: "panics", Package: "quern.dev/internal/conformance", Pos: "faults.go:75",
 	Params: []gpu.Param{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "faults.go", Line: 77, Col: 3, Text: "negative weight"},
@@ -920,10 +1051,9 @@ var quernPanics = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.PanicSite, File: "faults.go", Line: 77, Col: 3, Text: "negative weight"},
 		}},
 	},
-	Host: quernHostPanics,
+	Host:  quernHostPanics,
+	Plain: quernPlainPanics,
 })
-
-var _ = panics // compiled, not called
 
 // LaunchPanics runs panics on the grid g.
 func LaunchPanics(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32]) error {
@@ -940,10 +1070,10 @@ func LaunchPanics(s *gpu.Stream, g gpu.Grid, at int, in, out *gpu.Buffer[int32])
 var quernFloat32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float32Arithmetic", Package: "quern.dev/internal/conformance", Pos: "float.go:10",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -954,10 +1084,9 @@ var quernFloat32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 16, Col: 7},
 		}},
 	},
-	Host: quernHostFloat32Arithmetic,
+	Host:  quernHostFloat32Arithmetic,
+	Plain: quernPlainFloat32Arithmetic,
 })
-
-var _ = float32Arithmetic // compiled, not called
 
 // LaunchFloat32Arithmetic runs float32Arithmetic on the grid g.
 func LaunchFloat32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -973,10 +1102,10 @@ func LaunchFloat32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[floa
 var quernFloat64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float64Arithmetic", Package: "quern.dev/internal/conformance", Pos: "float.go:34",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -987,10 +1116,9 @@ var quernFloat64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 40, Col: 7},
 		}},
 	},
-	Host: quernHostFloat64Arithmetic,
+	Host:  quernHostFloat64Arithmetic,
+	Plain: quernPlainFloat64Arithmetic,
 })
-
-var _ = float64Arithmetic // compiled, not called
 
 // LaunchFloat64Arithmetic runs float64Arithmetic on the grid g.
 func LaunchFloat64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float64]) error {
@@ -1006,39 +1134,38 @@ func LaunchFloat64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[floa
 var quernFloat64Math = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float64Math", Package: "quern.dev/internal/conformance", Pos: "float.go:56",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 62, Col: 7},
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 62, Col: 7},
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 	},
-	Host: quernHostFloat64Math,
+	Host:  quernHostFloat64Math,
+	Plain: quernPlainFloat64Math,
 })
-
-var _ = float64Math // compiled, not called
 
 // LaunchFloat64Math runs float64Math on the grid g.
 //
@@ -1056,10 +1183,10 @@ func LaunchFloat64Math(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float64]) 
 var quernFloat32Math = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float32Math", Package: "quern.dev/internal/conformance", Pos: "float.go:77",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -1069,10 +1196,9 @@ var quernFloat32Math = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 83, Col: 7},
 		}},
 	},
-	Host: quernHostFloat32Math,
+	Host:  quernHostFloat32Math,
+	Plain: quernPlainFloat32Math,
 })
-
-var _ = float32Math // compiled, not called
 
 // LaunchFloat32Math runs float32Math on the grid g.
 func LaunchFloat32Math(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -1089,10 +1215,10 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 	Name: "dot", Package: "quern.dev/internal/conformance", Pos: "float.go:97",
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 0, -1, 1, 1, 1, 0, 4, 1, 1, 1, 0, 4, 1, 2, 4, 0, 1, 3, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
@@ -1106,10 +1232,9 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "float.go", Line: 104, Col: 30},
 		}},
 	},
-	Host: quernHostDot,
+	Host:  quernHostDot,
+	Plain: quernPlainDot,
 })
-
-var _ = dot // compiled, not called
 
 // LaunchDot runs dot on the grid g.
 func LaunchDot(s *gpu.Stream, g gpu.Grid, n int, in, out *gpu.Buffer[float32]) error {
@@ -1126,10 +1251,10 @@ func LaunchDot(s *gpu.Stream, g gpu.Grid, n int, in, out *gpu.Buffer[float32]) e
 var quernNanComparisons = gpu.NewKernel(gpu.KernelInfo{
 	Name: "nanComparisons", Package: "quern.dev/internal/conformance", Pos: "float.go:110",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1140,10 +1265,9 @@ var quernNanComparisons = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "float.go", Line: 126, Col: 2},
 		}},
 	},
-	Host: quernHostNanComparisons,
+	Host:  quernHostNanComparisons,
+	Plain: quernPlainNanComparisons,
 })
-
-var _ = nanComparisons // compiled, not called
 
 // LaunchNanComparisons runs nanComparisons on the grid g.
 func LaunchNanComparisons(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float64], out *gpu.Buffer[int64]) error {
@@ -1159,39 +1283,38 @@ func LaunchNanComparisons(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float64], ou
 var quernSpecialFunctions = gpu.NewKernel(gpu.KernelInfo{
 	Name: "specialFunctions", Package: "quern.dev/internal/conformance", Pos: "float.go:132",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 138, Col: 7},
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "float.go", Line: 138, Col: 7},
-			{Kind: gpu.PanicSite, File: "pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 	},
-	Host: quernHostSpecialFunctions,
+	Host:  quernHostSpecialFunctions,
+	Plain: quernPlainSpecialFunctions,
 })
-
-var _ = specialFunctions // compiled, not called
 
 // LaunchSpecialFunctions runs specialFunctions on the grid g.
 //
@@ -1209,10 +1332,10 @@ func LaunchSpecialFunctions(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float
 var quernForwardGotos = gpu.NewKernel(gpu.KernelInfo{
 	Name: "forwardGotos", Package: "quern.dev/internal/conformance", Pos: "float.go:148",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1222,10 +1345,9 @@ var quernForwardGotos = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "float.go", Line: 171, Col: 2},
 		}},
 	},
-	Host: quernHostForwardGotos,
+	Host:  quernHostForwardGotos,
+	Plain: quernPlainForwardGotos,
 })
-
-var _ = forwardGotos // compiled, not called
 
 // LaunchForwardGotos runs forwardGotos on the grid g.
 func LaunchForwardGotos(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1241,10 +1363,10 @@ func LaunchForwardGotos(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) e
 var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "int8Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:13",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
@@ -1261,10 +1383,9 @@ var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 17},
 		}},
 	},
-	Host: quernHostInt8Arithmetic,
+	Host:  quernHostInt8Arithmetic,
+	Plain: quernPlainInt8Arithmetic,
 })
-
-var _ = int8Arithmetic // compiled, not called
 
 // LaunchInt8Arithmetic runs int8Arithmetic on the grid g.
 func LaunchInt8Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int8]) error {
@@ -1280,10 +1401,10 @@ func LaunchInt8Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int8]) 
 var quernUint16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "uint16Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:30",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}},
@@ -1294,10 +1415,9 @@ var quernUint16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 36, Col: 7},
 		}},
 	},
-	Host: quernHostUint16Arithmetic,
+	Host:  quernHostUint16Arithmetic,
+	Plain: quernPlainUint16Arithmetic,
 })
-
-var _ = uint16Arithmetic // compiled, not called
 
 // LaunchUint16Arithmetic runs uint16Arithmetic on the grid g.
 func LaunchUint16Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint16]) error {
@@ -1313,10 +1433,10 @@ func LaunchUint16Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint1
 var quernInt32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "int32Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:47",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
@@ -1333,10 +1453,9 @@ var quernInt32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 17},
 		}},
 	},
-	Host: quernHostInt32Arithmetic,
+	Host:  quernHostInt32Arithmetic,
+	Plain: quernPlainInt32Arithmetic,
 })
-
-var _ = int32Arithmetic // compiled, not called
 
 // LaunchInt32Arithmetic runs int32Arithmetic on the grid g.
 func LaunchInt32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1352,10 +1471,10 @@ func LaunchInt32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]
 var quernUint32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "uint32Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:66",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -1366,10 +1485,9 @@ var quernUint32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 72, Col: 7},
 		}},
 	},
-	Host: quernHostUint32Arithmetic,
+	Host:  quernHostUint32Arithmetic,
+	Plain: quernPlainUint32Arithmetic,
 })
-
-var _ = uint32Arithmetic // compiled, not called
 
 // LaunchUint32Arithmetic runs uint32Arithmetic on the grid g.
 func LaunchUint32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) error {
@@ -1385,10 +1503,10 @@ func LaunchUint32Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint3
 var quernInt64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "int64Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:85",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
@@ -1405,10 +1523,9 @@ var quernInt64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 17},
 		}},
 	},
-	Host: quernHostInt64Arithmetic,
+	Host:  quernHostInt64Arithmetic,
+	Plain: quernPlainInt64Arithmetic,
 })
-
-var _ = int64Arithmetic // compiled, not called
 
 // LaunchInt64Arithmetic runs int64Arithmetic on the grid g.
 func LaunchInt64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1424,10 +1541,10 @@ func LaunchInt64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]
 var quernUint64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "uint64Arithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:104",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -1438,10 +1555,9 @@ var quernUint64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 110, Col: 7},
 		}},
 	},
-	Host: quernHostUint64Arithmetic,
+	Host:  quernHostUint64Arithmetic,
+	Plain: quernPlainUint64Arithmetic,
 })
-
-var _ = uint64Arithmetic // compiled, not called
 
 // LaunchUint64Arithmetic runs uint64Arithmetic on the grid g.
 func LaunchUint64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]) error {
@@ -1457,10 +1573,10 @@ func LaunchUint64Arithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint6
 var quernIntArithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "intArithmetic", Package: "quern.dev/internal/conformance", Pos: "integer.go:125",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8, 3, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8, 3, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655}},
@@ -1471,10 +1587,9 @@ var quernIntArithmetic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 131, Col: 7},
 		}},
 	},
-	Host: quernHostIntArithmetic,
+	Host:  quernHostIntArithmetic,
+	Plain: quernPlainIntArithmetic,
 })
-
-var _ = intArithmetic // compiled, not called
 
 // LaunchIntArithmetic runs intArithmetic on the grid g.
 //
@@ -1492,10 +1607,10 @@ func LaunchIntArithmetic(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) 
 var quernConversions = gpu.NewKernel(gpu.KernelInfo{
 	Name: "conversions", Package: "quern.dev/internal/conformance", Pos: "integer.go:147",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
@@ -1506,10 +1621,9 @@ var quernConversions = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 153, Col: 7},
 		}},
 	},
-	Host: quernHostConversions,
+	Host:  quernHostConversions,
+	Plain: quernPlainConversions,
 })
-
-var _ = conversions // compiled, not called
 
 // LaunchConversions runs conversions on the grid g.
 func LaunchConversions(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1525,10 +1639,10 @@ func LaunchConversions(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) er
 var quernBitTricks = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bitTricks", Package: "quern.dev/internal/conformance", Pos: "integer.go:171",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
@@ -1539,10 +1653,9 @@ var quernBitTricks = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "integer.go", Line: 177, Col: 7},
 		}},
 	},
-	Host: quernHostBitTricks,
+	Host:  quernHostBitTricks,
+	Plain: quernPlainBitTricks,
 })
-
-var _ = bitTricks // compiled, not called
 
 // LaunchBitTricks runs bitTricks on the grid g.
 func LaunchBitTricks(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]) error {
@@ -1558,10 +1671,10 @@ func LaunchBitTricks(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]) err
 var quernComparisons = gpu.NewKernel(gpu.KernelInfo{
 	Name: "comparisons", Package: "quern.dev/internal/conformance", Pos: "integer.go:197",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
@@ -1575,10 +1688,9 @@ var quernComparisons = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "integer.go", Line: 209, Col: 2},
 		}},
 	},
-	Host: quernHostComparisons,
+	Host:  quernHostComparisons,
+	Plain: quernPlainComparisons,
 })
-
-var _ = comparisons // compiled, not called
 
 // LaunchComparisons runs comparisons on the grid g.
 func LaunchComparisons(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1595,10 +1707,10 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 	Name: "structs", Package: "quern.dev/internal/conformance", Pos: "memory.go:36",
 	Params: []gpu.Param{
 		{Name: "gain", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "in", Kind: gpu.Slice, Type: "Pixel", Size: 32},
-		{Name: "out", Kind: gpu.Slice, Type: "Pixel", Size: 32},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance.Pixel", Size: 32, Layout: "struct{R float32; G float32; B float32; A uint8; Tag int64; On bool}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance.Pixel", Size: 32, Layout: "struct{R float32; G float32; B float32; A uint8; Tag int64; On bool}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1609,10 +1721,9 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 48, Col: 8},
 		}},
 	},
-	Host: quernHostStructs,
+	Host:  quernHostStructs,
+	Plain: quernPlainStructs,
 })
-
-var _ = structs // compiled, not called
 
 // LaunchStructs runs structs on the grid g.
 func LaunchStructs(s *gpu.Stream, g gpu.Grid, gain float32, in, out *gpu.Buffer[Pixel]) error {
@@ -1629,10 +1740,10 @@ func LaunchStructs(s *gpu.Stream, g gpu.Grid, gain float32, in, out *gpu.Buffer[
 var quernNested = gpu.NewKernel(gpu.KernelInfo{
 	Name: "nested", Package: "quern.dev/internal/conformance", Pos: "memory.go:57",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}},
@@ -1643,10 +1754,9 @@ var quernNested = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 82, Col: 2},
 		}},
 	},
-	Host: quernHostNested,
+	Host:  quernHostNested,
+	Plain: quernPlainNested,
 })
-
-var _ = nested // compiled, not called
 
 // LaunchNested runs nested on the grid g.
 func LaunchNested(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -1662,12 +1772,12 @@ func LaunchNested(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error
 var quernStructArgument = gpu.NewKernel(gpu.KernelInfo{
 	Name: "structArgument", Package: "quern.dev/internal/conformance", Pos: "memory.go:86",
 	Params: []gpu.Param{
-		{Name: "g", Kind: gpu.Struct, Type: "Grid2", Size: 8},
+		{Name: "g", Kind: gpu.Struct, Type: "quern.dev/internal/conformance.Grid2", Size: 8, Layout: "struct{W int32; H int32}"},
 		{Name: "offset", Kind: gpu.Struct, Type: "[3]int32", Size: 12},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 11},
@@ -1683,10 +1793,9 @@ var quernStructArgument = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 92, Col: 2},
 		}},
 	},
-	Host: quernHostStructArgument,
+	Host:  quernHostStructArgument,
+	Plain: quernPlainStructArgument,
 })
-
-var _ = structArgument // compiled, not called
 
 // LaunchStructArgument runs structArgument on the grid g.
 func LaunchStructArgument(s *gpu.Stream, g gpu.Grid, g_ Grid2, offset [3]int32, in, out *gpu.Buffer[int32]) error {
@@ -1704,10 +1813,10 @@ func LaunchStructArgument(s *gpu.Stream, g gpu.Grid, g_ Grid2, offset [3]int32, 
 var quernLocalArrays = gpu.NewKernel(gpu.KernelInfo{
 	Name: "localArrays", Package: "quern.dev/internal/conformance", Pos: "memory.go:96",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1717,10 +1826,9 @@ var quernLocalArrays = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 127, Col: 2},
 		}},
 	},
-	Host: quernHostLocalArrays,
+	Host:  quernHostLocalArrays,
+	Plain: quernPlainLocalArrays,
 })
-
-var _ = localArrays // compiled, not called
 
 // LaunchLocalArrays runs localArrays on the grid g.
 func LaunchLocalArrays(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1738,10 +1846,10 @@ var quernSlices = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "lo", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "hi", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 1, 1, 1, 2, 4, 9, 0, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
@@ -1757,10 +1865,9 @@ var quernSlices = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 156, Col: 2},
 		}},
 	},
-	Host: quernHostSlices,
+	Host:  quernHostSlices,
+	Plain: quernPlainSlices,
 })
-
-var _ = slices // compiled, not called
 
 // LaunchSlices runs slices on the grid g.
 func LaunchSlices(s *gpu.Stream, g gpu.Grid, lo, hi int, in, out *gpu.Buffer[int32]) error {
@@ -1778,10 +1885,10 @@ func LaunchSlices(s *gpu.Stream, g gpu.Grid, lo, hi int, in, out *gpu.Buffer[int
 var quernTables = gpu.NewKernel(gpu.KernelInfo{
 	Name: "tables", Package: "quern.dev/internal/conformance", Pos: "memory.go:170",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2, 1, 0, 5, 4, 0, 1, 3, 7, 1, 1, 0, 4, 1, 0, 5, 4, 1, 0, 1, 0, 5, 4, 0, 4, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
@@ -1791,10 +1898,9 @@ var quernTables = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 180, Col: 2},
 		}},
 	},
-	Host: quernHostTables,
+	Host:  quernHostTables,
+	Plain: quernPlainTables,
 })
-
-var _ = tables // compiled, not called
 
 // LaunchTables runs tables on the grid g.
 func LaunchTables(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -1810,10 +1916,10 @@ func LaunchTables(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error
 var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pointers", Package: "quern.dev/internal/conformance", Pos: "memory.go:186",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1823,10 +1929,9 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 198, Col: 8},
 		}},
 	},
-	Host: quernHostPointers,
+	Host:  quernHostPointers,
+	Plain: quernPlainPointers,
 })
-
-var _ = pointers // compiled, not called
 
 // LaunchPointers runs pointers on the grid g.
 //
@@ -1844,10 +1949,10 @@ func LaunchPointers(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error
 var quernGenerics = gpu.NewKernel(gpu.KernelInfo{
 	Name: "generics", Package: "quern.dev/internal/conformance", Pos: "memory.go:211",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1858,10 +1963,9 @@ var quernGenerics = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 220, Col: 2},
 		}},
 	},
-	Host: quernHostGenerics,
+	Host:  quernHostGenerics,
+	Plain: quernPlainGenerics,
 })
-
-var _ = generics // compiled, not called
 
 // LaunchGenerics runs generics on the grid g.
 func LaunchGenerics(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1879,7 +1983,7 @@ var quernGlobalRace = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 1, 0, 2, 3, 2, 0, 5, 0, 1, 4, 0, 2, 8, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 1, 0, 2, 3, 2, 0, 5, 0, 1, 4, 0, 2, 8, 4, 0, 1, 4, 7, 5, 9, 0}},
@@ -1890,10 +1994,9 @@ var quernGlobalRace = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "misuse.go", Line: 9, Col: 2},
 		}},
 	},
-	Host: quernHostGlobalRace,
+	Host:  quernHostGlobalRace,
+	Plain: quernPlainGlobalRace,
 })
-
-var _ = globalRace // compiled, not called
 
 // LaunchGlobalRace runs globalRace on the grid g.
 func LaunchGlobalRace(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
@@ -1910,7 +2013,7 @@ var quernRaceBetweenBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
@@ -1921,10 +2024,9 @@ var quernRaceBetweenBlocks = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "misuse.go", Line: 15, Col: 3},
 		}},
 	},
-	Host: quernHostRaceBetweenBlocks,
+	Host:  quernHostRaceBetweenBlocks,
+	Plain: quernPlainRaceBetweenBlocks,
 })
-
-var _ = raceBetweenBlocks // compiled, not called
 
 // LaunchRaceBetweenBlocks runs raceBetweenBlocks on the grid g.
 func LaunchRaceBetweenBlocks(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
@@ -1939,10 +2041,10 @@ func LaunchRaceBetweenBlocks(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) 
 var quernMissingBarrier = gpu.NewKernel(gpu.KernelInfo{
 	Name: "missingBarrier", Package: "quern.dev/internal/conformance", Pos: "misuse.go:20",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1957,9 +2059,8 @@ var quernMissingBarrier = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostMissingBarrier,
+	Plain:  quernPlainMissingBarrier,
 })
-
-var _ = missingBarrier // compiled, not called
 
 // LaunchMissingBarrier runs missingBarrier on the grid g.
 func LaunchMissingBarrier(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1975,10 +2076,10 @@ func LaunchMissingBarrier(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32])
 var quernSharedRace = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sharedRace", Package: "quern.dev/internal/conformance", Pos: "misuse.go:27",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1993,9 +2094,8 @@ var quernSharedRace = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostSharedRace,
+	Plain:  quernPlainSharedRace,
 })
-
-var _ = sharedRace // compiled, not called
 
 // LaunchSharedRace runs sharedRace on the grid g.
 func LaunchSharedRace(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -2011,10 +2111,10 @@ func LaunchSharedRace(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) err
 var quernReadsUnwritten = gpu.NewKernel(gpu.KernelInfo{
 	Name: "readsUnwritten", Package: "quern.dev/internal/conformance", Pos: "misuse.go:37",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
@@ -2027,10 +2127,9 @@ var quernReadsUnwritten = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "misuse.go", Line: 38, Col: 2},
 		}},
 	},
-	Host: quernHostReadsUnwritten,
+	Host:  quernHostReadsUnwritten,
+	Plain: quernPlainReadsUnwritten,
 })
-
-var _ = readsUnwritten // compiled, not called
 
 // LaunchReadsUnwritten runs readsUnwritten on the grid g.
 func LaunchReadsUnwritten(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -2046,19 +2145,18 @@ func LaunchReadsUnwritten(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32])
 var quernUncheckedOutOfBounds = gpu.NewKernel(gpu.KernelInfo{
 	Name: "uncheckedOutOfBounds", Package: "quern.dev/internal/conformance", Pos: "misuse.go:42",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostUncheckedOutOfBounds,
+	Host:  quernHostUncheckedOutOfBounds,
+	Plain: quernPlainUncheckedOutOfBounds,
 })
-
-var _ = uncheckedOutOfBounds // compiled, not called
 
 // LaunchUncheckedOutOfBounds runs uncheckedOutOfBounds on the grid g.
 func LaunchUncheckedOutOfBounds(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -2076,7 +2174,7 @@ var quernNeverEnds = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2086,10 +2184,9 @@ var quernNeverEnds = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "misuse.go", Line: 48, Col: 6},
 		}},
 	},
-	Host: quernHostNeverEnds,
+	Host:  quernHostNeverEnds,
+	Plain: quernPlainNeverEnds,
 })
-
-var _ = neverEnds // compiled, not called
 
 // LaunchNeverEnds runs neverEnds on the grid g.
 func LaunchNeverEnds(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
@@ -2106,10 +2203,10 @@ var quernColumnTiles = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 0, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 2, 0, 4, 1, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 7, 1, 2, 0, 16, 2, 0, 5, 4, 0, 3, 1, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, 4, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483648, 0, 3, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, -1, 1, 0, 0, 4, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 0, 0, 8, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 0, 0, 12, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 0, 0, 16, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 0, 5, 1, 3, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, 4, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483648, 0, -1, 1, 0, 0, 0, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 3, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, -1, 1, 0, 0, 4, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 0, 0, 8, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 0, 0, 12, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 0, 0, 16, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -2124,9 +2221,8 @@ var quernColumnTiles = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 4, Z: 1},
 	Shared: 1536,
 	Host:   quernHostColumnTiles,
+	Plain:  quernPlainColumnTiles,
 })
-
-var _ = columnTiles // compiled, not called
 
 // LaunchColumnTiles runs columnTiles on the grid g.
 func LaunchColumnTiles(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[int32]) error {
@@ -2145,10 +2241,10 @@ var quernRowTiles = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rowTiles", Package: "quern.dev/internal/conformance", Pos: "rows.go:38",
 	Params: []gpu.Param{
 		{Name: "shift", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483640, 0, -1, 0, 0, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 0, 5, 9, 0, 0, -1, 0, -1, 1, 0, 5, 1, 2, 4, 0, 40, 3, 0, -1, 1, 0, 5, 0, 8, 3, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483640, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -2163,9 +2259,8 @@ var quernRowTiles = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 160,
 	Host:   quernHostRowTiles,
+	Plain:  quernPlainRowTiles,
 })
-
-var _ = rowTiles // compiled, not called
 
 // LaunchRowTiles runs rowTiles on the grid g.
 //
@@ -2186,10 +2281,10 @@ var quernRunningRows = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 1, 9, 2147483640}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 1, 9, 2147483640}, Sites: []gpu.Site{
@@ -2208,9 +2303,8 @@ var quernRunningRows = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 8, Y: 8, Z: 1},
 	Shared: 256,
 	Host:   quernHostRunningRows,
+	Plain:  quernPlainRunningRows,
 })
-
-var _ = runningRows // compiled, not called
 
 // LaunchRunningRows runs runningRows on the grid g.
 //
@@ -2233,10 +2327,10 @@ var quernFarIndex = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "base", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 1, 3, 5, 3, 1, 1, 4, 9, 2147483647, 1, 1, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 3, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 18},
@@ -2249,10 +2343,9 @@ var quernFarIndex = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 63},
 		}},
 	},
-	Host: quernHostFarIndex,
+	Host:  quernHostFarIndex,
+	Plain: quernPlainFarIndex,
 })
-
-var _ = farIndex // compiled, not called
 
 // LaunchFarIndex runs farIndex on the grid g.
 //
@@ -2274,10 +2367,10 @@ var quernCountdown = gpu.NewKernel(gpu.KernelInfo{
 	Name: "countdown", Package: "quern.dev/internal/conformance", Pos: "size.go:19",
 	Params: []gpu.Param{
 		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483592, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "size.go", Line: 26, Col: 25},
@@ -2288,10 +2381,9 @@ var quernCountdown = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "size.go", Line: 26, Col: 17},
 		}},
 	},
-	Host: quernHostCountdown,
+	Host:  quernHostCountdown,
+	Plain: quernPlainCountdown,
 })
-
-var _ = countdown // compiled, not called
 
 // LaunchCountdown runs countdown on the grid g.
 //
@@ -2312,15 +2404,14 @@ var quernMark = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostMark,
+	Host:  quernHostMark,
+	Plain: quernPlainMark,
 })
-
-var _ = mark // compiled, not called
 
 // LaunchMark runs mark on the grid g.
 //
@@ -2332,6 +2423,11 @@ func LaunchMark(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[uint8]) error {
 	}
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainBlockSum(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_blockSum(t, v0, v1) })
 }
 
 func quernHostBlockSum(r *host.Run) {
@@ -2351,6 +2447,10 @@ func quernHostBlockSum(r *host.Run) {
 //line block.go:15
 		s = 32
 		for ; s > 0; s /= 2 {
+			if r.Halted() {
+//line block.go:15
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2368,6 +2468,7 @@ func quernHostBlockSum(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2472:1
 func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32) {
 	if base >= 0 && 64 <= len(in)-base {
 		row := (*[64]int32)(in[base:])
@@ -2396,6 +2497,7 @@ func quernRow1BlockSum(r *host.Run, base int, in []int32, partial *[64]int32) {
 }
 
 //go:noinline
+//line quern_gen.go:2501:1
 func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32) {
 	if s >= 0 && 64 <= 64-s && s >= 64 {
 		row3 := (*[64]int32)(partial[0:])
@@ -2416,6 +2518,7 @@ func quernRow2BlockSum(r *host.Run, s int, partial *[64]int32) {
 }
 
 //go:noinline
+//line quern_gen.go:2522:1
 func quernRow3BlockSum(r *host.Run, out []int32, blockX int, partial *[64]int32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -2424,6 +2527,12 @@ func quernRow3BlockSum(r *host.Run, out []int32, blockX int, partial *[64]int32)
 			out[blockX] = partial[0]
 		}
 	}
+}
+
+//line quern_gen.go:2533:1
+func quernPlainTransposeTile(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_transposeTile(t, v0, v1, v2, v3) })
 }
 
 func quernHostTransposeTile(r *host.Run) {
@@ -2469,6 +2578,7 @@ func quernRow1TransposeTile(r *host.Run, base, start, w, h int, tile *[16][17]fl
 }
 
 //go:noinline
+//line quern_gen.go:2582:1
 func quernRow2TransposeTile(r *host.Run, base2, start2, h, w int, out []float32, tile *[16][17]float32, threadY int) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -2479,6 +2589,12 @@ func quernRow2TransposeTile(r *host.Run, base2, start2, h, w int, out []float32,
 			out[y*h+x] = tile[threadX][threadY]
 		}
 	}
+}
+
+//line quern_gen.go:2595:1
+func quernPlainMatmulTile(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_matmulTile(t, v0, v1, v2, v3) })
 }
 
 func quernHostMatmulTile(r *host.Run) {
@@ -2504,6 +2620,10 @@ func quernHostMatmulTile(r *host.Run) {
 			}
 		}
 		for ; k < n; k += 8 {
+			if r.Halted() {
+//line block.go:48
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 8 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -2535,6 +2655,7 @@ func quernHostMatmulTile(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2659:1
 func quernRow1MatmulTile(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:8]
 	for threadX := range 8 {
@@ -2545,6 +2666,7 @@ func quernRow1MatmulTile(r *host.Run, sums []float32, first int) {
 }
 
 //go:noinline
+//line quern_gen.go:2670:1
 func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]float32, row, n, k int, a []float32, start, base2 int, b []float32, start2 int) {
 	for threadX := range 8 {
 		r.ThreadIdx.X = threadX
@@ -2567,6 +2689,7 @@ func quernRow2MatmulTile(r *host.Run, as *[8][8]float32, threadY int, bs *[8][8]
 }
 
 //go:noinline
+//line quern_gen.go:2693:1
 func quernRow3MatmulTile(r *host.Run, sums []float32, first2 int, as *[8][8]float32, threadY int, bs *[8][8]float32) {
 	sumRow := sums[first2:][:8]
 	for threadX := range 8 {
@@ -2593,6 +2716,7 @@ func quernRow3MatmulTile(r *host.Run, sums []float32, first2 int, as *[8][8]floa
 }
 
 //go:noinline
+//line quern_gen.go:2720:1
 func quernRow4MatmulTile(r *host.Run, sums []float32, first3, row, n, base2 int, c []float32, start3, start4 int) {
 	sumRow := sums[first3:][:8]
 	if row < n && base2 >= 0 && n >= 0 && start4 >= 0 && 8 <= len(c)-start4 && n-base2 >= 8 {
@@ -2613,6 +2737,12 @@ func quernRow4MatmulTile(r *host.Run, sums []float32, first3, row, n, base2 int,
 			c[start3+col] = sum
 		}
 	}
+}
+
+//line quern_gen.go:2743:1
+func quernPlainBarrierInCall(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_barrierInCall(t, v0, v1, v2) })
 }
 
 func quernHostBarrierInCall(r *host.Run) {
@@ -2638,6 +2768,10 @@ func quernHostBarrierInCall(r *host.Run) {
 			}
 		}
 		for ; r2 < rounds; r2++ {
+			if r.Halted() {
+//line block.go:80
+				r.Halt()
+			}
 //line block.go:81
 			t4 = r2 + 1
 			for threadZ := range 1 {
@@ -2689,6 +2823,7 @@ func quernHostBarrierInCall(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2827:1
 func quernRow1BarrierInCall(r *host.Run, mines []int32, first int, historys [][4]int32, base int, in []int32) {
 	mineRow := mines[first:][:32]
 	historyRow := historys[first:][:32]
@@ -2722,6 +2857,7 @@ func quernRow1BarrierInCall(r *host.Run, mines []int32, first int, historys [][4
 }
 
 //go:noinline
+//line quern_gen.go:2861:1
 func quernRow2BarrierInCall(r *host.Run, mines []int32, first2 int, line *[32]int32) {
 	mineRow := mines[first2:][:32]
 	for threadX := range 32 {
@@ -2735,6 +2871,7 @@ func quernRow2BarrierInCall(r *host.Run, mines []int32, first2 int, line *[32]in
 }
 
 //go:noinline
+//line quern_gen.go:2875:1
 func quernRow3BarrierInCall(r *host.Run, ws []int32, first3 int, line *[32]int32, t4 int) {
 	wRow := ws[first3:][:32]
 	for threadX := range 32 {
@@ -2746,6 +2883,7 @@ func quernRow3BarrierInCall(r *host.Run, ws []int32, first3 int, line *[32]int32
 }
 
 //go:noinline
+//line quern_gen.go:2887:1
 func quernRow4BarrierInCall(r *host.Run, mines []int32, first4 int, historys [][4]int32, ws []int32, r2 int) {
 	mineRow := mines[first4:][:32]
 	historyRow := historys[first4:][:32]
@@ -2764,6 +2902,7 @@ func quernRow4BarrierInCall(r *host.Run, mines []int32, first4 int, historys [][
 }
 
 //go:noinline
+//line quern_gen.go:2906:1
 func quernRow5BarrierInCall(r *host.Run, mines []int32, first5 int, line *[32]int32) {
 	mineRow := mines[first5:][:32]
 	row2 := (*[32]int32)(line[0:])
@@ -2775,6 +2914,7 @@ func quernRow5BarrierInCall(r *host.Run, mines []int32, first5 int, line *[32]in
 }
 
 //go:noinline
+//line quern_gen.go:2918:1
 func quernRow6BarrierInCall(r *host.Run, mines []int32, first6 int, line *[32]int32) {
 	mineRow := mines[first6:][:32]
 	for threadX := range 32 {
@@ -2787,6 +2927,7 @@ func quernRow6BarrierInCall(r *host.Run, mines []int32, first6 int, line *[32]in
 }
 
 //go:noinline
+//line quern_gen.go:2931:1
 func quernRow7BarrierInCall(r *host.Run, mines []int32, first7 int, historys [][4]int32, base int, out []int32) {
 	mineRow := mines[first7:][:32]
 	historyRow := historys[first7:][:32]
@@ -2810,6 +2951,12 @@ func quernRow7BarrierInCall(r *host.Run, mines []int32, first7 int, historys [][
 			out[i] = mine + history[1] - history[2]
 		}
 	}
+}
+
+//line quern_gen.go:2957:1
+func quernPlainSharedInCall(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sharedInCall(t, v0, v1) })
 }
 
 func quernHostSharedInCall(r *host.Run) {
@@ -2875,6 +3022,7 @@ func quernHostSharedInCall(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3026:1
 func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32, s *[32]int32) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(in)-base {
@@ -2910,6 +3058,7 @@ func quernRow1SharedInCall(r *host.Run, vs []int32, first, base int, in []int32,
 }
 
 //go:noinline
+//line quern_gen.go:3062:1
 func quernRow2SharedInCall(r *host.Run, vs []int32, first2 int, s2 *[32]int32) {
 	vRow := vs[first2:][:32]
 	row3 := (*[32]int32)(s2[0:])
@@ -2923,6 +3072,7 @@ func quernRow2SharedInCall(r *host.Run, vs []int32, first2 int, s2 *[32]int32) {
 }
 
 //go:noinline
+//line quern_gen.go:3076:1
 func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32) {
 	if base >= 0 && 32 <= len(out)-base && len(out)-base >= 32 {
 		row4 := (*[32]int32)(out[base:])
@@ -2940,6 +3090,12 @@ func quernRow3SharedInCall(r *host.Run, base int, out []int32, a, b int32) {
 			out[i] = a - b
 		}
 	}
+}
+
+//line quern_gen.go:3096:1
+func quernPlainHistogram(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
 }
 
 func quernHostHistogram(r *host.Run) {
@@ -2990,6 +3146,7 @@ func quernHostHistogram(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3150:1
 func quernRow1Histogram(r *host.Run, iFirst int, local *[256]uint32, dimX int) {
 	count := max(0, min(dimX, 256-iFirst))
 	if iFirst >= 0 && count <= 256-iFirst {
@@ -3010,6 +3167,7 @@ func quernRow1Histogram(r *host.Run, iFirst int, local *[256]uint32, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:3171:1
 func quernRow2Histogram(r *host.Run, iFirst2 int, in []uint8, local *[256]uint32, dimX int) {
 	count2 := max(0, min(dimX, len(in)-iFirst2))
 	if iFirst2 >= 0 && count2 <= len(in)-iFirst2 {
@@ -3030,6 +3188,7 @@ func quernRow2Histogram(r *host.Run, iFirst2 int, in []uint8, local *[256]uint32
 }
 
 //go:noinline
+//line quern_gen.go:3192:1
 func quernRow3Histogram(r *host.Run, iFirst3 int, local *[256]uint32, counts []uint32, dimX int) {
 	count3 := max(0, min(dimX, 256-iFirst3))
 	if iFirst3 >= 0 && count3 <= 256-iFirst3 && count3 <= len(counts)-iFirst3 {
@@ -3056,6 +3215,12 @@ func quernRow3Histogram(r *host.Run, iFirst3 int, local *[256]uint32, counts []u
 			}
 		}
 	}
+}
+
+//line quern_gen.go:3221:1
+func quernPlainAtomics(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[uint32](r, 2), host.Slice[int64](r, 3), host.Slice[uint64](r, 4), host.Slice[float32](r, 5), host.Slice[float64](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_atomics(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostAtomics(r *host.Run) {
@@ -3118,6 +3283,10 @@ func quernRow1Atomics(r *host.Run, base int, in, i32 []int32, u32 []uint32, i64 
 			want := uint32(v)*2654435761 ^ uint32(i)
 			old3 := kernel.AtomicOr(&u32[3], 0)
 			for seen := old3; seen < want; {
+				if r.Halted() {
+//line block.go:178
+					r.Halt()
+				}
 //line block.go:179
 				old4 := kernel.AtomicCompareAndSwap(&u32[3], seen, want)
 				was := old4
@@ -3165,6 +3334,10 @@ func quernRow1Atomics(r *host.Run, base int, in, i32 []int32, u32 []uint32, i64 
 		want := uint32(v)*2654435761 ^ uint32(i)
 		old3 := kernel.AtomicOr(&u32[3], 0)
 		for seen := old3; seen < want; {
+			if r.Halted() {
+//line block.go:178
+				r.Halt()
+			}
 //line block.go:179
 			old4 := kernel.AtomicCompareAndSwap(&u32[3], seen, want)
 			was := old4
@@ -3175,6 +3348,12 @@ func quernRow1Atomics(r *host.Run, base int, in, i32 []int32, u32 []uint32, i64 
 			seen = was
 		}
 	}
+}
+
+//line quern_gen.go:3354:1
+func quernPlainCollatz(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_collatz(t, v0, v1) })
 }
 
 func quernHostCollatz(r *host.Run) {
@@ -3191,17 +3370,32 @@ func quernHostCollatz(r *host.Run) {
 //line control.go:7
 		iFirst = blockX * dimX
 		for ; iFirst < len(in); iFirst += size {
-			for threadZ := range dimZ {
-				for threadY := range dimY {
-					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-					quernRow1Collatz(r, iFirst, in, out, dimX)
-				}
+//line control.go:9:10000
+			if r.Halted() {
+//line control.go:7
+				r.Halt()
 			}
+//line control.go:9:10000
+			for threadZ := range dimZ {
+//line control.go:10:10000
+				for threadY := range dimY {
+//line control.go:11:10000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:12:10000
+					quernRow1Collatz(r, iFirst, in, out, dimX)
+//line control.go:13:10000
+				}
+//line control.go:14:10000
+			}
+//line control.go:15:10000
 		}
+//line control.go:16:10000
 	}
+//line control.go:17:10000
 }
 
 //go:noinline
+//line quern_gen.go:3399:1
 func quernRow1Collatz(r *host.Run, iFirst int, in, out []int64, dimX int) {
 	count := max(0, min(dimX, len(in)-iFirst))
 	if iFirst >= 0 && count <= len(in)-iFirst && count <= len(out)-iFirst {
@@ -3210,42 +3404,94 @@ func quernRow1Collatz(r *host.Run, iFirst int, in, out []int64, dimX int) {
 		for threadX := range count {
 //line control.go:8
 			n := row[threadX]&65535 + 1
+//line control.go:9:10000
 			var steps int64
+//line control.go:10:10000
 			for n != 1 {
+//line control.go:11:10000
+				if r.Halted() {
+//line control.go:10:10000
+					r.Halt()
+//line control.go:11:10000
+				}
+//line control.go:11:10000
 				if n%2 == 0 {
+//line control.go:12:10000
 					n /= 2
+//line control.go:13:10000
 				} else {
+//line control.go:14:10000
 					n = 3*n + 1
+//line control.go:15:10000
 				}
+//line control.go:16:10000
 				steps++
+//line control.go:17:10000
 				if steps > 500 {
+//line control.go:18:10000
 					break
+//line control.go:19:10000
 				}
+//line control.go:20:10000
 			}
+//line control.go:21:10000
 			row2[threadX] = steps
+//line control.go:22:10000
 		}
+//line control.go:23:10000
 		return
+//line control.go:24:10000
 	}
+//line control.go:25:10000
 	for threadX := range dimX {
+//line control.go:26:10000
 		r.ThreadIdx.X = threadX
 //line control.go:7
 		if iFirst+threadX < len(in) {
 			n := in[iFirst+threadX]&65535 + 1
+//line control.go:9:10000
 			var steps int64
+//line control.go:10:10000
 			for n != 1 {
+//line control.go:11:10000
+				if r.Halted() {
+//line control.go:10:10000
+					r.Halt()
+//line control.go:11:10000
+				}
+//line control.go:11:10000
 				if n%2 == 0 {
+//line control.go:12:10000
 					n /= 2
+//line control.go:13:10000
 				} else {
+//line control.go:14:10000
 					n = 3*n + 1
+//line control.go:15:10000
 				}
+//line control.go:16:10000
 				steps++
+//line control.go:17:10000
 				if steps > 500 {
+//line control.go:18:10000
 					break
+//line control.go:19:10000
 				}
+//line control.go:20:10000
 			}
+//line control.go:21:10000
 			out[iFirst+threadX] = steps
+//line control.go:22:10000
 		}
+//line control.go:23:10000
 	}
+//line control.go:24:10000
+}
+
+//line quern_gen.go:3492:1
+func quernPlainLabelledLoops(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_labelledLoops(t, v0, v1) })
 }
 
 func quernHostLabelledLoops(r *host.Run) {
@@ -3273,54 +3519,91 @@ func quernRow1LabelledLoops(r *host.Run, base int, in, out []int32, dimX int) {
 		row := in[base:][:count]
 		row2 := out[base:][:count]
 		for threadX := range count {
-//line control.go:31
+//line control.go:31:10000
 			x := row[threadX]
+//line control.go:32:10000
 			var sum int32
+//line control.go:33:10000
 		loop3:
+//line control.go:34:10000
 			for a := int32(0); a < 10; a++ {
+//line control.go:35:10000
 				for b := int32(0); b < 10; b++ {
-//line control.go:37
+//line control.go:37:10000
 					if a*b == x&63 {
+//line control.go:38:10000
 						break loop3
+//line control.go:39:10000
 					} else if b > a {
+//line control.go:40:10000
 						continue loop3
+//line control.go:41
 					} else if (a+b)&3 == x&3 {
 						continue
 					}
 					sum += a*10 + b
 				}
 				sum ^= a
+//line control.go:47:10000
 			}
+//line control.go:48:10000
 			row2[threadX] = sum
+//line control.go:49:10000
 		}
+//line control.go:50:10000
 		return
+//line control.go:51:10000
 	}
+//line control.go:52:10000
 	for threadX := range dimX {
+//line control.go:53:10000
 		r.ThreadIdx.X = threadX
+//line control.go:54:10000
 		i := base + threadX
-//line control.go:28
+//line control.go:28:10000
 		if i >= len(in) {
+//line control.go:29:10000
 			continue
+//line control.go:30:10000
 		}
+//line control.go:31:10000
 		x := in[i]
+//line control.go:32:10000
 		var sum int32
+//line control.go:33:10000
 	loop:
+//line control.go:34:10000
 		for a := int32(0); a < 10; a++ {
+//line control.go:35:10000
 			for b := int32(0); b < 10; b++ {
-//line control.go:37
+//line control.go:37:10000
 				if a*b == x&63 {
+//line control.go:38:10000
 					break loop
+//line control.go:39:10000
 				} else if b > a {
+//line control.go:40:10000
 					continue loop
+//line control.go:41
 				} else if (a+b)&3 == x&3 {
 					continue
 				}
 				sum += a*10 + b
 			}
 			sum ^= a
+//line control.go:47:10000
 		}
+//line control.go:48:10000
 		out[i] = sum
+//line control.go:49:10000
 	}
+//line control.go:50:10000
+}
+
+//line quern_gen.go:3604:1
+func quernPlainSwitches(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_switches(t, v0, v1) })
 }
 
 func quernHostSwitches(r *host.Run) {
@@ -3348,204 +3631,297 @@ func quernRow1Switches(r *host.Run, base int, in, out []int32, dimX int) {
 		row := in[base:][:count]
 		row2 := out[base:][:count]
 		for threadX := range count {
-//line control.go:57
+//line control.go:57:10000
 			var r2 int32
+//line control.go:58:10000
 			x := row[threadX] & 15
+//line control.go:59:10000
 			t1 := x
+//line control.go:60:10000
 			switch {
+//line control.go:61:10000
 			default:
+//line control.go:62:10000
 				var selected int
-//line control.go:59
+//line control.go:59:10000
 				if t1 == 0 || t1 == 3 || t1 == 5 {
-//line control.go:58
+//line control.go:58:10000
 					selected = 0
-//line control.go:61
+//line control.go:61:10000
 				} else if t1 == 1 {
-//line control.go:58
+//line control.go:58:10000
 					selected = 1
-//line control.go:64
+//line control.go:64:10000
 				} else if t1 == 2 {
-//line control.go:58
+//line control.go:58:10000
 					selected = 2
-//line control.go:70
+//line control.go:70:10000
 				} else if t1 == 9 {
-//line control.go:58
+//line control.go:58:10000
 					selected = 3
-//line control.go:73
+//line control.go:73:10000
 				} else if t1 == 10 {
-//line control.go:58
+//line control.go:58:10000
 					selected = 4
+//line control.go:59:10000
 				} else {
+//line control.go:60:10000
 					selected = 5
+//line control.go:61:10000
 				}
-//line control.go:59
+//line control.go:59:10000
 				if selected == 0 {
+//line control.go:60:10000
 					r2 = 1
+//line control.go:61:10000
 				}
-//line control.go:61
+//line control.go:61:10000
 				if selected == 1 {
+//line control.go:62:10000
 					r2 = 10
-//line control.go:58
+//line control.go:58:10000
 					selected = 2
+//line control.go:59:10000
 				}
-//line control.go:64
+//line control.go:64:10000
 				if selected == 2 {
+//line control.go:65:10000
 					r2 += 100
+//line control.go:66:10000
 					if row[threadX] < 0 {
+//line control.go:67:10000
 						break
+//line control.go:68:10000
 					}
+//line control.go:69:10000
 					r2 += 7
+//line control.go:70:10000
 				}
-//line control.go:70
+//line control.go:70:10000
 				if selected == 3 {
+//line control.go:71:10000
 					r2 = 99
-//line control.go:58
+//line control.go:58:10000
 					selected = 4
+//line control.go:59:10000
 				}
-//line control.go:73
+//line control.go:73:10000
 				if selected == 4 {
+//line control.go:74:10000
 					r2++
+//line control.go:75:10000
 				}
-//line control.go:75
+//line control.go:75:10000
 				if selected == 5 {
+//line control.go:76:10000
 					r2 = -x
+//line control.go:77:10000
 				}
+//line control.go:78:10000
 			}
-//line control.go:78
+//line control.go:78:10000
 			t2 := row[threadX] & 3
+//line control.go:79:10000
 			var selected2 int
-//line control.go:82
+//line control.go:82:10000
 			if t2 == 1 {
-//line control.go:78
+//line control.go:78:10000
 				selected2 = 1
-//line control.go:84
+//line control.go:84:10000
 			} else if t2 == 2 {
-//line control.go:78
+//line control.go:78:10000
 				selected2 = 2
+//line control.go:79:10000
 			} else {
+//line control.go:80:10000
 				selected2 = 0
+//line control.go:81:10000
 			}
-//line control.go:79
+//line control.go:79:10000
 			if selected2 == 0 {
+//line control.go:80:10000
 				r2 += 5
-//line control.go:78
+//line control.go:78:10000
 				selected2 = 1
+//line control.go:79:10000
 			}
-//line control.go:82
+//line control.go:82:10000
 			if selected2 == 1 {
+//line control.go:83:10000
 				r2 -= 2
+//line control.go:84:10000
 			}
-//line control.go:87
+//line control.go:87:10000
 			if row[threadX] > 1000 {
+//line control.go:88:10000
 				r2 *= 2
+//line control.go:89:10000
 			} else if row[threadX] < -1000 {
+//line control.go:90:10000
 				r2 *= 3
+//line control.go:91:10000
 			}
+//line control.go:92:10000
 			row2[threadX] = r2
+//line control.go:93:10000
 		}
+//line control.go:94:10000
 		return
+//line control.go:95:10000
 	}
+//line control.go:96:10000
 	for threadX := range dimX {
+//line control.go:97:10000
 		r.ThreadIdx.X = threadX
+//line control.go:98:10000
 		i := base + threadX
-//line control.go:54
+//line control.go:54:10000
 		if i >= len(in) {
+//line control.go:55:10000
 			continue
+//line control.go:56:10000
 		}
+//line control.go:57:10000
 		var r2 int32
+//line control.go:58:10000
 		x := in[i] & 15
+//line control.go:59:10000
 		t1 := x
+//line control.go:60:10000
 		switch {
+//line control.go:61:10000
 		default:
+//line control.go:62:10000
 			var selected int
-//line control.go:59
+//line control.go:59:10000
 			if t1 == 0 || t1 == 3 || t1 == 5 {
-//line control.go:58
+//line control.go:58:10000
 				selected = 0
-//line control.go:61
+//line control.go:61:10000
 			} else if t1 == 1 {
-//line control.go:58
+//line control.go:58:10000
 				selected = 1
-//line control.go:64
+//line control.go:64:10000
 			} else if t1 == 2 {
-//line control.go:58
+//line control.go:58:10000
 				selected = 2
-//line control.go:70
+//line control.go:70:10000
 			} else if t1 == 9 {
-//line control.go:58
+//line control.go:58:10000
 				selected = 3
-//line control.go:73
+//line control.go:73:10000
 			} else if t1 == 10 {
-//line control.go:58
+//line control.go:58:10000
 				selected = 4
+//line control.go:59:10000
 			} else {
+//line control.go:60:10000
 				selected = 5
+//line control.go:61:10000
 			}
-//line control.go:59
+//line control.go:59:10000
 			if selected == 0 {
+//line control.go:60:10000
 				r2 = 1
+//line control.go:61:10000
 			}
-//line control.go:61
+//line control.go:61:10000
 			if selected == 1 {
+//line control.go:62:10000
 				r2 = 10
-//line control.go:58
+//line control.go:58:10000
 				selected = 2
+//line control.go:59:10000
 			}
-//line control.go:64
+//line control.go:64:10000
 			if selected == 2 {
+//line control.go:65:10000
 				r2 += 100
+//line control.go:66:10000
 				if in[i] < 0 {
+//line control.go:67:10000
 					break
+//line control.go:68:10000
 				}
+//line control.go:69:10000
 				r2 += 7
+//line control.go:70:10000
 			}
-//line control.go:70
+//line control.go:70:10000
 			if selected == 3 {
+//line control.go:71:10000
 				r2 = 99
-//line control.go:58
+//line control.go:58:10000
 				selected = 4
+//line control.go:59:10000
 			}
-//line control.go:73
+//line control.go:73:10000
 			if selected == 4 {
+//line control.go:74:10000
 				r2++
+//line control.go:75:10000
 			}
-//line control.go:75
+//line control.go:75:10000
 			if selected == 5 {
+//line control.go:76:10000
 				r2 = -x
+//line control.go:77:10000
 			}
+//line control.go:78:10000
 		}
-//line control.go:78
+//line control.go:78:10000
 		t2 := in[i] & 3
+//line control.go:79:10000
 		var selected2 int
-//line control.go:82
+//line control.go:82:10000
 		if t2 == 1 {
-//line control.go:78
+//line control.go:78:10000
 			selected2 = 1
-//line control.go:84
+//line control.go:84:10000
 		} else if t2 == 2 {
-//line control.go:78
+//line control.go:78:10000
 			selected2 = 2
+//line control.go:79:10000
 		} else {
+//line control.go:80:10000
 			selected2 = 0
+//line control.go:81:10000
 		}
-//line control.go:79
+//line control.go:79:10000
 		if selected2 == 0 {
+//line control.go:80:10000
 			r2 += 5
-//line control.go:78
+//line control.go:78:10000
 			selected2 = 1
+//line control.go:79:10000
 		}
-//line control.go:82
+//line control.go:82:10000
 		if selected2 == 1 {
+//line control.go:83:10000
 			r2 -= 2
+//line control.go:84:10000
 		}
-//line control.go:87
+//line control.go:87:10000
 		if in[i] > 1000 {
+//line control.go:88:10000
 			r2 *= 2
+//line control.go:89:10000
 		} else if in[i] < -1000 {
+//line control.go:90:10000
 			r2 *= 3
+//line control.go:91:10000
 		}
+//line control.go:92:10000
 		out[i] = r2
+//line control.go:93:10000
 	}
+//line control.go:94:10000
+}
+
+//line quern_gen.go:3922:1
+func quernPlainEarlyReturns(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_earlyReturns(t, v0, v1) })
 }
 
 func quernHostEarlyReturns(r *host.Run) {
@@ -3576,42 +3952,88 @@ func quernRow1EarlyReturns(r *host.Run, base int, in, out []int32, dimX int) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line control.go:101
+//line control.go:101:10000
 			for k := int32(0); ; k++ {
+//line control.go:102:10000
+				if r.Halted() {
+//line control.go:101:10000
+					r.Halt()
+//line control.go:102:10000
+				}
+//line control.go:102:10000
 				if k*k > row[threadX]&1023 {
+//line control.go:103:10000
 					row2[threadX] = k
+//line control.go:104:10000
 					continue threads2
+//line control.go:105:10000
 				}
+//line control.go:106:10000
 				if k == 20 {
+//line control.go:107:10000
 					break
+//line control.go:108:10000
 				}
+//line control.go:109:10000
 			}
+//line control.go:110:10000
 			result0 := firstAbove(in, i, 1000)
+//line control.go:111:10000
 			row2[threadX] = result0
+//line control.go:112:10000
 		}
+//line control.go:113:10000
 		return
+//line control.go:114:10000
 	}
+//line control.go:115
 threads:
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line control.go:98
+//line control.go:98:10000
 		if i >= len(in) {
+//line control.go:99:10000
 			continue
+//line control.go:100:10000
 		}
+//line control.go:101:10000
 		for k := int32(0); ; k++ {
+//line control.go:102:10000
+			if r.Halted() {
+//line control.go:101:10000
+				r.Halt()
+//line control.go:102:10000
+			}
+//line control.go:102:10000
 			if k*k > in[i]&1023 {
+//line control.go:103:10000
 				out[i] = k
+//line control.go:104:10000
 				continue threads
+//line control.go:105:10000
 			}
+//line control.go:106:10000
 			if k == 20 {
+//line control.go:107:10000
 				break
+//line control.go:108:10000
 			}
+//line control.go:109:10000
 		}
+//line control.go:110:10000
 		result0 := firstAbove(in, i, 1000)
-//line control.go:110
+//line control.go:110:10000
 		out[i] = result0
+//line control.go:111:10000
 	}
+//line control.go:112:10000
+}
+
+//line quern_gen.go:4034:1
+func quernPlainDivmod(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_divmod(t, v0, v1) })
 }
 
 func quernHostDivmod(r *host.Run) {
@@ -3644,53 +4066,81 @@ func quernRow1Divmod(r *host.Run, base int, in, out []int32, dimX, base2 int) {
 			i := base + threadX
 			t6 := 2 * i
 			t8 := 2*i + 1
-//line control.go:132
+//line control.go:132:10000
 			t1 := row[threadX]
+//line control.go:133:10000
 			t2 := row2[threadX] | 1
-//line control.go:132
+//line control.go:132:10000
 			q, r2 := divide(t1, t2)
+//line control.go:133:10000
 			q2 := q
+//line control.go:134:10000
 			r3 := r2
-//line control.go:133
+//line control.go:133:10000
 			_ = out[t6]
-//line control.go:133
+//line control.go:133:10000
 			_ = out[t8]
+//line control.go:134:10000
 			t9 := q2
+//line control.go:135:10000
 			t10 := r3
-//line control.go:133
+//line control.go:133:10000
 			out[t6] = t9
-//line control.go:133
+//line control.go:133:10000
 			out[t8] = t10
+//line control.go:134:10000
 		}
+//line control.go:135:10000
 		return
+//line control.go:136:10000
 	}
+//line control.go:137:10000
 	for threadX := range dimX {
+//line control.go:138:10000
 		r.ThreadIdx.X = threadX
+//line control.go:139:10000
 		i := base + threadX
+//line control.go:140:10000
 		t6 := 2 * i
+//line control.go:141:10000
 		t8 := 2*i + 1
-//line control.go:129
+//line control.go:129:10000
 		if i+1 >= len(in) {
+//line control.go:130:10000
 			continue
+//line control.go:131:10000
 		}
+//line control.go:132:10000
 		t1 := in[i]
-//line control.go:132
+//line control.go:132:10000
 		t2 := in[i+1] | 1
-//line control.go:132
+//line control.go:132:10000
 		q, r2 := divide(t1, t2)
+//line control.go:133:10000
 		q2 := q
+//line control.go:134:10000
 		r3 := r2
-//line control.go:133
+//line control.go:133:10000
 		_ = out[t6]
-//line control.go:133
+//line control.go:133:10000
 		_ = out[t8]
+//line control.go:134:10000
 		t9 := q2
+//line control.go:135:10000
 		t10 := r3
-//line control.go:133
+//line control.go:133:10000
 		out[t6] = t9
-//line control.go:133
+//line control.go:133:10000
 		out[t8] = t10
+//line control.go:134:10000
 	}
+//line control.go:135:10000
+}
+
+//line quern_gen.go:4141:1
+func quernPlainSwaps(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_swaps(t, v0, v1) })
 }
 
 func quernHostSwaps(r *host.Run) {
@@ -3717,52 +4167,73 @@ func quernRow1Swaps(r *host.Run, base int, in []int32, t1 *[5][2]int, out []int3
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line control.go:145
+//line control.go:145:10000
 		if i*4+3 >= len(in) {
+//line control.go:146:10000
 			continue
+//line control.go:147:10000
 		}
+//line control.go:148:10000
 		v := [4]int32{}
-//line control.go:150
+//line control.go:150:10000
 		v[0] = in[i*4]
-//line control.go:150
+//line control.go:150:10000
 		v[1] = in[i*4+1]
-//line control.go:150
+//line control.go:150:10000
 		v[2] = in[i*4+2]
-//line control.go:150
+//line control.go:150:10000
 		v[3] = in[i*4+3]
-//line control.go:153
+//line control.go:153:10000
 		for i2 := 0; i2 < 5; i2++ {
-//line control.go:153
+//line control.go:153:10000
 			p := t1[i2]
+//line control.go:154:10000
 			if v[p[0]] > v[p[1]] {
+//line control.go:155:10000
 				t3 := p[0]
-//line control.go:155
+//line control.go:155:10000
 				_ = v[t3]
+//line control.go:156:10000
 				t4 := p[1]
-//line control.go:155
+//line control.go:155:10000
 				_ = v[t4]
-//line control.go:155
+//line control.go:155:10000
 				t5 := v[p[1]]
-//line control.go:155
+//line control.go:155:10000
 				t6 := v[p[0]]
-//line control.go:155
+//line control.go:155:10000
 				v[t3] = t5
-//line control.go:155
+//line control.go:155:10000
 				v[t4] = t6
+//line control.go:156:10000
 			}
+//line control.go:157:10000
 		}
+//line control.go:158:10000
 		x := v[0]
+//line control.go:159:10000
 		out[i*4] = x
-//line control.go:158
+//line control.go:158:10000
 		x2 := v[1]
+//line control.go:159:10000
 		out[i*4+1] = x2
-//line control.go:158
+//line control.go:158:10000
 		x3 := v[2]
+//line control.go:159:10000
 		out[i*4+2] = x3
-//line control.go:158
+//line control.go:158:10000
 		x4 := v[3]
+//line control.go:159:10000
 		out[i*4+3] = x4
+//line control.go:160:10000
 	}
+//line control.go:161:10000
+}
+
+//line quern_gen.go:4234:1
+func quernPlainVolume(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_volume(t, v0, v1, v2, v3) })
 }
 
 func quernHostVolume(r *host.Run) {
@@ -3801,19 +4272,35 @@ func quernRow1Volume(r *host.Run, base, w, y, h, z, d int, out []int32, start, s
 		row := out[start3:][:count]
 		for threadX := range count {
 			x := base + threadX
-//line control.go:167
+//line control.go:167:10000
 			row[threadX] += int32(start2 + x)
+//line control.go:168:10000
 		}
+//line control.go:169:10000
 		return
+//line control.go:170:10000
 	}
+//line control.go:171:10000
 	for threadX := range dimX {
+//line control.go:172:10000
 		r.ThreadIdx.X = threadX
+//line control.go:173
 		x := base + threadX
-//line control.go:166
+//line control.go:166:10000
 		if x < w && y < h && z < d {
+//line control.go:167:10000
 			out[start+x] += int32(start2 + x)
+//line control.go:168:10000
 		}
+//line control.go:169:10000
 	}
+//line control.go:170:10000
+}
+
+//line quern_gen.go:4301:1
+func quernPlainPlane(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_plane(t, v0, v1, v2, v3) })
 }
 
 func quernHostPlane(r *host.Run) {
@@ -3876,81 +4363,105 @@ func quernRow1Plane(r *host.Run, base, w, y, h int, in []int32, start, start2, s
 			t17 := min(max(x+-1, 0), w-1)
 			t18 := min(max(x, 0), w-1)
 			t19 := min(max(x+1, 0), w-1)
-//line control.go:177
+//line control.go:177:10000
 			var sum int32
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start+t1]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start2+t12]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start3+t13]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start4+t14]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start5+t15]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start6+t16]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start7+t17]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start8+t18]
-//line control.go:181
+//line control.go:181:10000
 			sum += in[start9+t19]
-//line control.go:184
+//line control.go:184:10000
 			row[threadX] = sum
+//line control.go:185:10000
 		}
+//line control.go:186:10000
 		return
+//line control.go:187:10000
 	}
+//line control.go:188:10000
 	for threadX := range dimX {
+//line control.go:189:10000
 		r.ThreadIdx.X = threadX
+//line control.go:190:10000
 		x := base + threadX
+//line control.go:191
 		t12 := min(max(x, 0), w-1)
 		t15 := min(max(x, 0), w-1)
 		t18 := min(max(x, 0), w-1)
-//line control.go:174
+//line control.go:174:10000
 		if x >= w || y >= h {
+//line control.go:175:10000
 			continue
+//line control.go:176
 		}
+//line control.go:177:10000
 		var sum int32
-//line control.go:180
+//line control.go:180:10000
 		t1 := min(max(x+-1, 0), w-1)
+//line control.go:181:10000
 		u := t1
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start+u]
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start2+t12]
-//line control.go:180
+//line control.go:180:10000
 		t13 := min(max(x+1, 0), w-1)
+//line control.go:181:10000
 		u2 := t13
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start3+u2]
-//line control.go:180
+//line control.go:180:10000
 		t14 := min(max(x+-1, 0), w-1)
+//line control.go:181:10000
 		u3 := t14
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start4+u3]
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start5+t15]
-//line control.go:180
+//line control.go:180:10000
 		t16 := min(max(x+1, 0), w-1)
+//line control.go:181:10000
 		u4 := t16
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start6+u4]
-//line control.go:180
+//line control.go:180:10000
 		t17 := min(max(x+-1, 0), w-1)
+//line control.go:181:10000
 		u5 := t17
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start7+u5]
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start8+t18]
-//line control.go:180
+//line control.go:180:10000
 		t19 := min(max(x+1, 0), w-1)
+//line control.go:181:10000
 		u6 := t19
-//line control.go:181
+//line control.go:181:10000
 		sum += in[start9+u6]
-//line control.go:184
+//line control.go:184:10000
 		out[start10+x] = sum
+//line control.go:185:10000
 	}
+//line control.go:186:10000
+}
+
+//line quern_gen.go:4462:1
+func quernPlainLeaveLoops(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint32](r, 0), host.Value[uint32](r, 1), host.Value[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_leaveLoops(t, v0, v1, v2, v3) })
 }
 
 func quernHostLeaveLoops(r *host.Run) {
@@ -3987,6 +4498,10 @@ func quernHostLeaveLoops(r *host.Run) {
 			}
 		}
 		for ; ; round++ {
+			if r.Halted() {
+//line control.go:210
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4075,6 +4590,7 @@ func quernHostLeaveLoops(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4594:1
 func quernRow1LeaveLoops(r *host.Run, bs []bounds, first int, lefts []bool, rounds, stop, skip uint32, cells *[32]uint32) {
 	bRow := bs[first:][:32]
 	leftRow := lefts[first:][:32]
@@ -4091,6 +4607,7 @@ func quernRow1LeaveLoops(r *host.Run, bs []bounds, first int, lefts []bool, roun
 }
 
 //go:noinline
+//line quern_gen.go:4611:1
 func quernRow2LeaveLoops(r *host.Run, seens []uint32, first2 int) {
 	seenRow := seens[first2:][:32]
 	for threadX := range 32 {
@@ -4101,6 +4618,7 @@ func quernRow2LeaveLoops(r *host.Run, seens []uint32, first2 int) {
 }
 
 //go:noinline
+//line quern_gen.go:4622:1
 func quernRow3LeaveLoops(r *host.Run, bs []bounds, first3 int, lefts2, lefts3 []bool, cells *[32]uint32) {
 	bRow := bs[first3:][:32]
 	leftRow2 := lefts2[first3:][:32]
@@ -4112,14 +4630,22 @@ func quernRow3LeaveLoops(r *host.Run, bs []bounds, first3 int, lefts2, lefts3 []
 		left3 := false
 //line control.go:211
 		t1 := b
-//line control.go:211
-		reach(t1, cells, threadX)
+//line control.go:193
+		for i := uint32(0); i < t1.skip; i++ {
+			if r.Halted() {
+//line control.go:193
+				r.Halt()
+			}
+//line control.go:194
+			cells[threadX] += i
+		}
 		leftRow2[threadX] = left3
 		leftRow3[threadX] = left2
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4649:1
 func quernRow4LeaveLoops(r *host.Run, seens []uint32, first4 int, cells *[32]uint32) {
 	seenRow := seens[first4:][:32]
 	for threadX := range 32 {
@@ -4132,6 +4658,7 @@ func quernRow4LeaveLoops(r *host.Run, seens []uint32, first4 int, cells *[32]uin
 }
 
 //go:noinline
+//line quern_gen.go:4662:1
 func quernRow5LeaveLoops(r *host.Run, bs []bounds, first5 int, lefts2 []bool, round uint32) {
 	bRow := bs[first5:][:32]
 	leftRow2 := lefts2[first5:][:32]
@@ -4147,6 +4674,7 @@ func quernRow5LeaveLoops(r *host.Run, bs []bounds, first5 int, lefts2 []bool, ro
 }
 
 //go:noinline
+//line quern_gen.go:4678:1
 func quernRow6LeaveLoops(r *host.Run, inners []uint32, first6 int) {
 	innerRow := inners[first6:][:32]
 	for threadX := range 32 {
@@ -4157,6 +4685,7 @@ func quernRow6LeaveLoops(r *host.Run, inners []uint32, first6 int) {
 }
 
 //go:noinline
+//line quern_gen.go:4689:1
 func quernRow7LeaveLoops(r *host.Run, cells *[32]uint32) {
 	row2 := (*[32]uint32)(cells[0:])
 	for threadX := range 32 {
@@ -4166,6 +4695,7 @@ func quernRow7LeaveLoops(r *host.Run, cells *[32]uint32) {
 }
 
 //go:noinline
+//line quern_gen.go:4699:1
 func quernRow8LeaveLoops(r *host.Run, seens []uint32, first7 int, cells *[32]uint32) {
 	seenRow := seens[first7:][:32]
 	for threadX := range 32 {
@@ -4178,6 +4708,7 @@ func quernRow8LeaveLoops(r *host.Run, seens []uint32, first7 int, cells *[32]uin
 }
 
 //go:noinline
+//line quern_gen.go:4712:1
 func quernRow9LeaveLoops(r *host.Run, bs []bounds, first8 int, seens, inners []uint32, lefts2, lefts3, lefts, overs []bool, start uint32, out []uint32, base int) {
 	bRow := bs[first8:][:32]
 	seenRow := seens[first8:][:32]
@@ -4264,6 +4795,7 @@ func quernRow9LeaveLoops(r *host.Run, bs []bounds, first8 int, seens, inners []u
 }
 
 //go:noinline
+//line quern_gen.go:4799:1
 func quernRow10LeaveLoops(r *host.Run, inners []uint32, first9 int) {
 	innerRow := inners[first9:][:32]
 	for threadX := range 32 {
@@ -4275,6 +4807,7 @@ func quernRow10LeaveLoops(r *host.Run, inners []uint32, first9 int) {
 }
 
 //go:noinline
+//line quern_gen.go:4811:1
 func quernRow11LeaveLoops(r *host.Run, seens []uint32, first10 int, lefts2, lefts3, lefts []bool) {
 	seenRow := seens[first10:][:32]
 	leftRow2 := lefts2[first10:][:32]
@@ -4294,6 +4827,7 @@ func quernRow11LeaveLoops(r *host.Run, seens []uint32, first10 int, lefts2, left
 }
 
 //go:noinline
+//line quern_gen.go:4831:1
 func quernRow12LeaveLoops(r *host.Run, lefts2 []bool, first11 int, lefts, overs2 []bool) {
 	leftRow2 := lefts2[first11:][:32]
 	leftRow := lefts[first11:][:32]
@@ -4333,6 +4867,12 @@ func quernRow13LeaveLoops(r *host.Run, seens []uint32, first12 int, lefts []bool
 	}
 }
 
+//line quern_gen.go:4871:1
+func quernPlainIndexOutOfRange(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_indexOutOfRange(t, v0, v1, v2) })
+}
+
 func quernHostIndexOutOfRange(r *host.Run) {
 	at := host.Value[int](r, 0)
 	in := host.Slice[int32](r, 1)
@@ -4361,27 +4901,51 @@ func quernRow1IndexOutOfRange(r *host.Run, base int, out []int32, at int, in []i
 		row2 := in[base2:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line faults.go:10
+//line faults.go:10:20000
 			if i < len(out) {
+//line faults.go:11:20000
 				row[threadX] = 1
+//line faults.go:12:20000
 			}
+//line faults.go:13:20000
 			if i == at {
+//line faults.go:14:20000
 				row[threadX] = row2[threadX]
+//line faults.go:15:20000
 			}
+//line faults.go:16:20000
 		}
+//line faults.go:17:20000
 		return
+//line faults.go:18:20000
 	}
+//line faults.go:19:20000
 	for threadX := range dimX {
+//line faults.go:20:20000
 		r.ThreadIdx.X = threadX
+//line faults.go:21:20000
 		i := base + threadX
-//line faults.go:10
+//line faults.go:10:20000
 		if i < len(out) {
+//line faults.go:11:20000
 			out[i] = 1
+//line faults.go:12:20000
 		}
+//line faults.go:13:20000
 		if i == at {
+//line faults.go:14:20000
 			out[i] = in[i+len(in)]
+//line faults.go:15:20000
 		}
+//line faults.go:16:20000
 	}
+//line faults.go:17:20000
+}
+
+//line quern_gen.go:4946:1
+func quernPlainNegativeIndex(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_negativeIndex(t, v0, v1, v2) })
 }
 
 func quernHostNegativeIndex(r *host.Run) {
@@ -4412,21 +4976,39 @@ func quernRow1NegativeIndex(r *host.Run, base, at int, out, in []int32, dimX, ba
 		row2 := in[base2:][:count]
 		for threadX := range count {
 			i := base + threadX
-//line faults.go:20
+//line faults.go:20:20000
 			if i == at {
+//line faults.go:21:20000
 				row[threadX] = row2[threadX]
+//line faults.go:22:20000
 			}
+//line faults.go:23:20000
 		}
+//line faults.go:24:20000
 		return
+//line faults.go:25:20000
 	}
+//line faults.go:26:20000
 	for threadX := range dimX {
+//line faults.go:27:20000
 		r.ThreadIdx.X = threadX
+//line faults.go:28:20000
 		i := base + threadX
-//line faults.go:20
+//line faults.go:20:20000
 		if i == at {
+//line faults.go:21:20000
 			out[i] = in[i-at-3]
+//line faults.go:22:20000
 		}
+//line faults.go:23:20000
 	}
+//line faults.go:24:20000
+}
+
+//line quern_gen.go:5009:1
+func quernPlainArrayIndexOutOfRange(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_arrayIndexOutOfRange(t, v0, v1, v2) })
 }
 
 func quernHostArrayIndexOutOfRange(r *host.Run) {
@@ -4453,29 +5035,39 @@ func quernRow1ArrayIndexOutOfRange(r *host.Run, in []int32, base, at int, out []
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line faults.go:27
+//line faults.go:27:20000
 		v := [8]int32{}
-//line faults.go:29
+//line faults.go:29:20000
 		v[0] = in[0]
-//line faults.go:29
+//line faults.go:29:20000
 		v[1] = in[1]
-//line faults.go:29
+//line faults.go:29:20000
 		v[2] = in[2]
-//line faults.go:29
+//line faults.go:29:20000
 		v[3] = in[3]
-//line faults.go:29
+//line faults.go:29:20000
 		v[4] = in[4]
-//line faults.go:29
+//line faults.go:29:20000
 		v[5] = in[5]
-//line faults.go:29
+//line faults.go:29:20000
 		v[6] = in[6]
-//line faults.go:29
+//line faults.go:29:20000
 		v[7] = in[7]
-//line faults.go:31
+//line faults.go:31:20000
 		if i == at {
+//line faults.go:32:20000
 			out[i] = v[in[i]]
+//line faults.go:33:20000
 		}
+//line faults.go:34:20000
 	}
+//line faults.go:35:20000
+}
+
+//line quern_gen.go:5068:1
+func quernPlainSharedIndexOutOfRange(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_sharedIndexOutOfRange(t, v0, v1, v2) })
 }
 
 func quernHostSharedIndexOutOfRange(r *host.Run) {
@@ -4510,30 +5102,50 @@ func quernRow1SharedIndexOutOfRange(r *host.Run, s *[16]int32, dimX int) {
 	if count <= 16 {
 		row := s[:count]
 		for threadX := range count {
-//line faults.go:40
+//line faults.go:40:20000
 			row[threadX] = 1
+//line faults.go:41:20000
 		}
+//line faults.go:42:20000
 		return
+//line faults.go:43:20000
 	}
+//line faults.go:44:20000
 	for threadX := range dimX {
+//line faults.go:45:20000
 		r.ThreadIdx.X = threadX
-//line faults.go:39
+//line faults.go:39:20000
 		if threadX < 16 {
+//line faults.go:40:20000
 			s[threadX] = 1
+//line faults.go:41:20000
 		}
+//line faults.go:42:20000
 	}
+//line faults.go:43:20000
 }
 
 //go:noinline
+//line quern_gen.go:5130:1
 func quernRow2SharedIndexOutOfRange(r *host.Run, base, at int, out []int32, s *[16]int32, in []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line faults.go:43
+//line faults.go:43:20000
 		if i == at {
+//line faults.go:44:20000
 			out[i] = s[in[i]]
+//line faults.go:45:20000
 		}
+//line faults.go:46:20000
 	}
+//line faults.go:47:20000
+}
+
+//line quern_gen.go:5146:1
+func quernPlainDivisionByZero(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_divisionByZero(t, v0, v1, v2) })
 }
 
 func quernHostDivisionByZero(r *host.Run) {
@@ -4564,27 +5176,51 @@ func quernRow1DivisionByZero(r *host.Run, base int, in []int32, at int, out []in
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line faults.go:51
+//line faults.go:51:20000
 			var d int32 = 1
+//line faults.go:52:20000
 			if i == at {
+//line faults.go:53:20000
 				d = row[threadX] - 1000
+//line faults.go:54:20000
 			}
+//line faults.go:55:20000
 			row2[threadX] = row[threadX] / d
+//line faults.go:56:20000
 		}
+//line faults.go:57:20000
 		return
+//line faults.go:58:20000
 	}
+//line faults.go:59:20000
 	for threadX := range dimX {
+//line faults.go:60:20000
 		r.ThreadIdx.X = threadX
+//line faults.go:61:20000
 		i := base + threadX
-//line faults.go:50
+//line faults.go:50:20000
 		if i < len(in) {
+//line faults.go:51:20000
 			var d int32 = 1
+//line faults.go:52:20000
 			if i == at {
+//line faults.go:53:20000
 				d = in[i] - 1000
+//line faults.go:54:20000
 			}
+//line faults.go:55:20000
 			out[i] = in[i] / d
+//line faults.go:56:20000
 		}
+//line faults.go:57:20000
 	}
+//line faults.go:58:20000
+}
+
+//line quern_gen.go:5221:1
+func quernPlainNegativeShift(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_negativeShift(t, v0, v1, v2) })
 }
 
 func quernHostNegativeShift(r *host.Run) {
@@ -4611,11 +5247,21 @@ func quernRow1NegativeShift(r *host.Run, base, at int, out []int32, c int32, dim
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line faults.go:61
+//line faults.go:61:20000
 		if i == at {
+//line faults.go:62:20000
 			out[i] = c << (int32(i) - int32(at) - 1)
+//line faults.go:63:20000
 		}
+//line faults.go:64:20000
 	}
+//line faults.go:65:20000
+}
+
+//line quern_gen.go:5262:1
+func quernPlainSliceOutOfRange(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_sliceOutOfRange(t, v0, v1, v2) })
 }
 
 func quernHostSliceOutOfRange(r *host.Run) {
@@ -4644,12 +5290,23 @@ func quernRow1SliceOutOfRange(r *host.Run, base, at int, in []int32, c, t1 int, 
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line faults.go:68
+//line faults.go:68:20000
 		if i == at {
+//line faults.go:69:20000
 			part := in[c:t1]
+//line faults.go:70:20000
 			out[i] = part[0]
+//line faults.go:71:20000
 		}
+//line faults.go:72:20000
 	}
+//line faults.go:73:20000
+}
+
+//line quern_gen.go:5307:1
+func quernPlainPanics(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_panics(t, v0, v1, v2) })
 }
 
 func quernHostPanics(r *host.Run) {
@@ -4673,11 +5330,21 @@ func quernHostPanics(r *host.Run) {
 func quernRow1Panics(r *host.Run, base, at, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line faults.go:76
+//line faults.go:76:20000
 		if base+threadX == at {
+//line faults.go:77:20000
 			host.Fail(r, "negative weight")
+//line faults.go:78:20000
 		}
+//line faults.go:79:20000
 	}
+//line faults.go:80:20000
+}
+
+//line quern_gen.go:5345:1
+func quernPlainFloat32Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_float32Arithmetic(t, v0, v1) })
 }
 
 func quernHostFloat32Arithmetic(r *host.Run) {
@@ -4710,173 +5377,257 @@ func quernRow1Float32Arithmetic(r *host.Run, base int, in, out []float32, dimX, 
 			i := base + threadX
 			t3 := i * 16
 			t4 := i*16 + 16
-//line float.go:15
+//line float.go:15:30000
 			t1 := row[threadX]
+//line float.go:16:30000
 			t2 := row2[threadX]
+//line float.go:17:30000
 			x := t1
+//line float.go:18:30000
 			y := t2
-//line float.go:16
+//line float.go:16:30000
 			o := out[t3:t4]
+//line float.go:17:30000
 			t5 := o
-//line float.go:17
+//line float.go:17:30000
 			_ = t5[0]
+//line float.go:18:30000
 			t6 := o
-//line float.go:17
+//line float.go:17:30000
 			_ = t6[1]
+//line float.go:18:30000
 			t7 := o
-//line float.go:17
+//line float.go:17:30000
 			_ = t7[2]
+//line float.go:18:30000
 			t8 := o
-//line float.go:17
+//line float.go:17:30000
 			_ = t8[3]
+//line float.go:18:30000
 			t9 := x + y
+//line float.go:19:30000
 			t10 := x - y
+//line float.go:20:30000
 			t11 := float32(x * y)
+//line float.go:21:30000
 			t12 := x / y
-//line float.go:17
+//line float.go:17:30000
 			t5[0] = t9
-//line float.go:17
+//line float.go:17:30000
 			t6[1] = t10
-//line float.go:17
+//line float.go:17:30000
 			t7[2] = t11
-//line float.go:17
+//line float.go:17:30000
 			t8[3] = t12
+//line float.go:18:30000
 			o[4] = kernel.FMA[float32](x, y, 1)
+//line float.go:19:30000
 			t13 := o
-//line float.go:19
+//line float.go:19:30000
 			_ = t13[5]
+//line float.go:20:30000
 			t14 := o
-//line float.go:19
+//line float.go:19:30000
 			_ = t14[6]
+//line float.go:20:30000
 			t15 := min(x, y)
+//line float.go:21:30000
 			t16 := max(x, y)
-//line float.go:19
+//line float.go:19:30000
 			t13[5] = t15
-//line float.go:19
+//line float.go:19:30000
 			t14[6] = t16
+//line float.go:20:30000
 			t17 := o
-//line float.go:20
+//line float.go:20:30000
 			_ = t17[7]
+//line float.go:21:30000
 			t18 := o
-//line float.go:20
+//line float.go:20:30000
 			_ = t18[8]
+//line float.go:21:30000
 			t19 := float32(math.Floor(float64(x)))
+//line float.go:22:30000
 			t20 := float32(math.Ceil(float64(y)))
-//line float.go:20
+//line float.go:20:30000
 			t17[7] = t19
-//line float.go:20
+//line float.go:20:30000
 			t18[8] = t20
+//line float.go:21:30000
 			t21 := o
-//line float.go:21
+//line float.go:21:30000
 			_ = t21[9]
+//line float.go:22:30000
 			t22 := o
-//line float.go:21
+//line float.go:21:30000
 			_ = t22[10]
+//line float.go:22:30000
 			t23 := float32(math.Trunc(float64(x)))
+//line float.go:23:30000
 			t24 := float32(math.RoundToEven(float64(y)))
-//line float.go:21
+//line float.go:21:30000
 			t21[9] = t23
-//line float.go:21
+//line float.go:21:30000
 			t22[10] = t24
+//line float.go:22:30000
 			o[11] = float32(math.Sqrt(float64(float32(math.Abs(float64(x))))))
+//line float.go:23:30000
 			o[12] = float32(math.Copysign(float64(x), float64(y)))
+//line float.go:24:30000
 			o[13] = -x
+//line float.go:25:30000
 			if x < y || x != x {
+//line float.go:26:30000
 				o[14] = 1
+//line float.go:27:30000
 			}
+//line float.go:28:30000
 			if !(x > y) && x != y {
+//line float.go:29:30000
 				o[15] = 2
+//line float.go:30:30000
 			}
+//line float.go:31:30000
 		}
+//line float.go:32:30000
 		return
+//line float.go:33:30000
 	}
+//line float.go:34:30000
 	for threadX := range dimX {
+//line float.go:35:30000
 		r.ThreadIdx.X = threadX
+//line float.go:36:30000
 		i := base + threadX
+//line float.go:37:30000
 		t3 := i * 16
+//line float.go:38:30000
 		t4 := i*16 + 16
-//line float.go:12
+//line float.go:12:30000
 		if i+1 >= len(in) {
+//line float.go:13:30000
 			continue
+//line float.go:14:30000
 		}
+//line float.go:15:30000
 		t1 := in[i]
-//line float.go:15
+//line float.go:15:30000
 		t2 := in[i+1]
+//line float.go:16:30000
 		x := t1
+//line float.go:17:30000
 		y := t2
-//line float.go:16
+//line float.go:16:30000
 		o := out[t3:t4]
+//line float.go:17:30000
 		t5 := o
-//line float.go:17
+//line float.go:17:30000
 		_ = t5[0]
+//line float.go:18:30000
 		t6 := o
-//line float.go:17
+//line float.go:17:30000
 		_ = t6[1]
+//line float.go:18:30000
 		t7 := o
-//line float.go:17
+//line float.go:17:30000
 		_ = t7[2]
+//line float.go:18:30000
 		t8 := o
-//line float.go:17
+//line float.go:17:30000
 		_ = t8[3]
+//line float.go:18:30000
 		t9 := x + y
+//line float.go:19:30000
 		t10 := x - y
+//line float.go:20:30000
 		t11 := float32(x * y)
+//line float.go:21:30000
 		t12 := x / y
-//line float.go:17
+//line float.go:17:30000
 		t5[0] = t9
-//line float.go:17
+//line float.go:17:30000
 		t6[1] = t10
-//line float.go:17
+//line float.go:17:30000
 		t7[2] = t11
-//line float.go:17
+//line float.go:17:30000
 		t8[3] = t12
+//line float.go:18:30000
 		o[4] = kernel.FMA[float32](x, y, 1)
+//line float.go:19:30000
 		t13 := o
-//line float.go:19
+//line float.go:19:30000
 		_ = t13[5]
+//line float.go:20:30000
 		t14 := o
-//line float.go:19
+//line float.go:19:30000
 		_ = t14[6]
+//line float.go:20:30000
 		t15 := min(x, y)
+//line float.go:21:30000
 		t16 := max(x, y)
-//line float.go:19
+//line float.go:19:30000
 		t13[5] = t15
-//line float.go:19
+//line float.go:19:30000
 		t14[6] = t16
+//line float.go:20:30000
 		t17 := o
-//line float.go:20
+//line float.go:20:30000
 		_ = t17[7]
+//line float.go:21:30000
 		t18 := o
-//line float.go:20
+//line float.go:20:30000
 		_ = t18[8]
+//line float.go:21:30000
 		t19 := float32(math.Floor(float64(x)))
+//line float.go:22:30000
 		t20 := float32(math.Ceil(float64(y)))
-//line float.go:20
+//line float.go:20:30000
 		t17[7] = t19
-//line float.go:20
+//line float.go:20:30000
 		t18[8] = t20
+//line float.go:21:30000
 		t21 := o
-//line float.go:21
+//line float.go:21:30000
 		_ = t21[9]
+//line float.go:22:30000
 		t22 := o
-//line float.go:21
+//line float.go:21:30000
 		_ = t22[10]
+//line float.go:22:30000
 		t23 := float32(math.Trunc(float64(x)))
+//line float.go:23:30000
 		t24 := float32(math.RoundToEven(float64(y)))
-//line float.go:21
+//line float.go:21:30000
 		t21[9] = t23
-//line float.go:21
+//line float.go:21:30000
 		t22[10] = t24
+//line float.go:22:30000
 		o[11] = float32(math.Sqrt(float64(float32(math.Abs(float64(x))))))
+//line float.go:23:30000
 		o[12] = float32(math.Copysign(float64(x), float64(y)))
+//line float.go:24:30000
 		o[13] = -x
+//line float.go:25:30000
 		if x < y || x != x {
+//line float.go:26:30000
 			o[14] = 1
+//line float.go:27:30000
 		}
+//line float.go:28:30000
 		if !(x > y) && x != y {
+//line float.go:29:30000
 			o[15] = 2
+//line float.go:30:30000
 		}
+//line float.go:31:30000
 	}
+//line float.go:32:30000
+}
+
+//line quern_gen.go:5628:1
+func quernPlainFloat64Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_float64Arithmetic(t, v0, v1) })
 }
 
 func quernHostFloat64Arithmetic(r *host.Run) {
@@ -4909,183 +5660,265 @@ func quernRow1Float64Arithmetic(r *host.Run, base int, in, out []float64, dimX, 
 			i := base + threadX
 			t3 := i * 16
 			t4 := i*16 + 16
-//line float.go:39
+//line float.go:39:30000
 			t1 := row[threadX]
+//line float.go:40:30000
 			t2 := row2[threadX]
+//line float.go:41:30000
 			x := t1
+//line float.go:42:30000
 			y := t2
-//line float.go:40
+//line float.go:40:30000
 			o := out[t3:t4]
+//line float.go:41:30000
 			t5 := o
-//line float.go:41
+//line float.go:41:30000
 			_ = t5[0]
+//line float.go:42:30000
 			t6 := o
-//line float.go:41
+//line float.go:41:30000
 			_ = t6[1]
+//line float.go:42:30000
 			t7 := o
-//line float.go:41
+//line float.go:41:30000
 			_ = t7[2]
+//line float.go:42:30000
 			t8 := o
-//line float.go:41
+//line float.go:41:30000
 			_ = t8[3]
+//line float.go:42:30000
 			t9 := x + y
+//line float.go:43:30000
 			t10 := x - y
+//line float.go:44:30000
 			t11 := float64(x * y)
+//line float.go:45:30000
 			t12 := x / y
-//line float.go:41
+//line float.go:41:30000
 			t5[0] = t9
-//line float.go:41
+//line float.go:41:30000
 			t6[1] = t10
-//line float.go:41
+//line float.go:41:30000
 			t7[2] = t11
-//line float.go:41
+//line float.go:41:30000
 			t8[3] = t12
+//line float.go:42:30000
 			o[4] = math.FMA(x, y, 1)
+//line float.go:43:30000
 			t13 := o
-//line float.go:43
+//line float.go:43:30000
 			_ = t13[5]
+//line float.go:44:30000
 			t14 := o
-//line float.go:43
+//line float.go:43:30000
 			_ = t14[6]
+//line float.go:44:30000
 			t15 := min(x, y)
+//line float.go:45:30000
 			t16 := max(x, y)
-//line float.go:43
+//line float.go:43:30000
 			t13[5] = t15
-//line float.go:43
+//line float.go:43:30000
 			t14[6] = t16
+//line float.go:44:30000
 			t17 := o
-//line float.go:44
+//line float.go:44:30000
 			_ = t17[7]
+//line float.go:45:30000
 			t18 := o
-//line float.go:44
+//line float.go:44:30000
 			_ = t18[8]
+//line float.go:45:30000
 			t19 := math.Floor(x)
+//line float.go:46:30000
 			t20 := math.Ceil(y)
-//line float.go:44
+//line float.go:44:30000
 			t17[7] = t19
-//line float.go:44
+//line float.go:44:30000
 			t18[8] = t20
+//line float.go:45:30000
 			t21 := o
-//line float.go:45
+//line float.go:45:30000
 			_ = t21[9]
+//line float.go:46:30000
 			t22 := o
-//line float.go:45
+//line float.go:45:30000
 			_ = t22[10]
+//line float.go:46:30000
 			t23 := math.Trunc(x)
+//line float.go:47:30000
 			t24 := math.RoundToEven(y)
-//line float.go:45
+//line float.go:45:30000
 			t21[9] = t23
-//line float.go:45
+//line float.go:45:30000
 			t22[10] = t24
+//line float.go:46:30000
 			o[11] = math.Sqrt(math.Abs(x))
+//line float.go:47:30000
 			o[12] = math.Copysign(x, y)
+//line float.go:48:30000
 			o[13] = float64(float32(x))
+//line float.go:49:30000
 			o[14] = math.Float64frombits(math.Float64bits(x) ^ 9223372036854775808)
+//line float.go:50:30000
 			t25 := x
+//line float.go:51:30000
 			t26 := y
-//line float.go:50
+//line float.go:50:30000
 			result0 := math.Max(t25, t26)
+//line float.go:51:30000
 			t28 := x
+//line float.go:52:30000
 			t29 := y
-//line float.go:50
+//line float.go:50:30000
 			result02 := math.Min(t28, t29)
-//line float.go:50
+//line float.go:50:30000
 			o[15] = result0 + result02
+//line float.go:51:30000
 		}
+//line float.go:52:30000
 		return
+//line float.go:53:30000
 	}
+//line float.go:54:30000
 	for threadX := range dimX {
+//line float.go:55:30000
 		r.ThreadIdx.X = threadX
+//line float.go:56:30000
 		i := base + threadX
+//line float.go:57:30000
 		t3 := i * 16
+//line float.go:58:30000
 		t4 := i*16 + 16
-//line float.go:36
+//line float.go:36:30000
 		if i+1 >= len(in) {
+//line float.go:37:30000
 			continue
+//line float.go:38:30000
 		}
+//line float.go:39:30000
 		t1 := in[i]
-//line float.go:39
+//line float.go:39:30000
 		t2 := in[i+1]
+//line float.go:40:30000
 		x := t1
+//line float.go:41:30000
 		y := t2
-//line float.go:40
+//line float.go:40:30000
 		o := out[t3:t4]
+//line float.go:41:30000
 		t5 := o
-//line float.go:41
+//line float.go:41:30000
 		_ = t5[0]
+//line float.go:42:30000
 		t6 := o
-//line float.go:41
+//line float.go:41:30000
 		_ = t6[1]
+//line float.go:42:30000
 		t7 := o
-//line float.go:41
+//line float.go:41:30000
 		_ = t7[2]
+//line float.go:42:30000
 		t8 := o
-//line float.go:41
+//line float.go:41:30000
 		_ = t8[3]
+//line float.go:42:30000
 		t9 := x + y
+//line float.go:43:30000
 		t10 := x - y
+//line float.go:44:30000
 		t11 := float64(x * y)
+//line float.go:45:30000
 		t12 := x / y
-//line float.go:41
+//line float.go:41:30000
 		t5[0] = t9
-//line float.go:41
+//line float.go:41:30000
 		t6[1] = t10
-//line float.go:41
+//line float.go:41:30000
 		t7[2] = t11
-//line float.go:41
+//line float.go:41:30000
 		t8[3] = t12
+//line float.go:42:30000
 		o[4] = math.FMA(x, y, 1)
+//line float.go:43:30000
 		t13 := o
-//line float.go:43
+//line float.go:43:30000
 		_ = t13[5]
+//line float.go:44:30000
 		t14 := o
-//line float.go:43
+//line float.go:43:30000
 		_ = t14[6]
+//line float.go:44:30000
 		t15 := min(x, y)
+//line float.go:45:30000
 		t16 := max(x, y)
-//line float.go:43
+//line float.go:43:30000
 		t13[5] = t15
-//line float.go:43
+//line float.go:43:30000
 		t14[6] = t16
+//line float.go:44:30000
 		t17 := o
-//line float.go:44
+//line float.go:44:30000
 		_ = t17[7]
+//line float.go:45:30000
 		t18 := o
-//line float.go:44
+//line float.go:44:30000
 		_ = t18[8]
+//line float.go:45:30000
 		t19 := math.Floor(x)
+//line float.go:46:30000
 		t20 := math.Ceil(y)
-//line float.go:44
+//line float.go:44:30000
 		t17[7] = t19
-//line float.go:44
+//line float.go:44:30000
 		t18[8] = t20
+//line float.go:45:30000
 		t21 := o
-//line float.go:45
+//line float.go:45:30000
 		_ = t21[9]
+//line float.go:46:30000
 		t22 := o
-//line float.go:45
+//line float.go:45:30000
 		_ = t22[10]
+//line float.go:46:30000
 		t23 := math.Trunc(x)
+//line float.go:47:30000
 		t24 := math.RoundToEven(y)
-//line float.go:45
+//line float.go:45:30000
 		t21[9] = t23
-//line float.go:45
+//line float.go:45:30000
 		t22[10] = t24
+//line float.go:46:30000
 		o[11] = math.Sqrt(math.Abs(x))
+//line float.go:47:30000
 		o[12] = math.Copysign(x, y)
+//line float.go:48:30000
 		o[13] = float64(float32(x))
+//line float.go:49:30000
 		o[14] = math.Float64frombits(math.Float64bits(x) ^ 9223372036854775808)
+//line float.go:50:30000
 		t25 := x
+//line float.go:51:30000
 		t26 := y
-//line float.go:50
+//line float.go:50:30000
 		result0 := math.Max(t25, t26)
+//line float.go:51:30000
 		t28 := x
+//line float.go:52:30000
 		t29 := y
-//line float.go:50
+//line float.go:50:30000
 		result02 := math.Min(t28, t29)
-//line float.go:50
+//line float.go:50:30000
 		o[15] = result0 + result02
+//line float.go:51:30000
 	}
+//line float.go:52:30000
+}
+
+//line quern_gen.go:5919:1
+func quernPlainFloat64Math(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_float64Math(t, v0, v1) })
 }
 
 func quernHostFloat64Math(r *host.Run) {
@@ -5116,278 +5949,377 @@ func quernRow1Float64Math(r *host.Run, base int, in, out []float64, dimX int) {
 			i := base + threadX
 			t1 := i * 16
 			t2 := i*16 + 16
-//line float.go:61
+//line float.go:61:30000
 			x := row[threadX]
+//line float.go:62:30000
 			o := out[t1:t2]
+//line float.go:63:30000
 			t3 := o
-//line float.go:63
+//line float.go:63:30000
 			_ = t3[0]
+//line float.go:64:30000
 			t4 := o
-//line float.go:63
+//line float.go:63:30000
 			_ = t4[1]
+//line float.go:64:30000
 			t5 := o
-//line float.go:63
+//line float.go:63:30000
 			_ = t5[2]
+//line float.go:64:30000
 			t6 := x
-//line float.go:63
+//line float.go:63:30000
 			result0 := math.Exp(t6)
+//line float.go:64:30000
 			t8 := result0
+//line float.go:65:30000
 			t9 := math.Abs(x)
-//line float.go:63
+//line float.go:63:30000
 			result02 := math.Log(t9)
+//line float.go:64:30000
 			t11 := result02
+//line float.go:65:30000
 			t12 := math.Abs(x)
-//line float.go:63
+//line float.go:63:30000
 			result03 := math.Pow(t12, 1.7)
+//line float.go:64:30000
 			t14 := result03
-//line float.go:63
+//line float.go:63:30000
 			t3[0] = t8
-//line float.go:63
+//line float.go:63:30000
 			t4[1] = t11
-//line float.go:63
+//line float.go:63:30000
 			t5[2] = t14
+//line float.go:64:30000
 			t15 := o
-//line float.go:64
+//line float.go:64:30000
 			_ = t15[3]
+//line float.go:65:30000
 			t16 := o
-//line float.go:64
+//line float.go:64:30000
 			_ = t16[4]
+//line float.go:65:30000
 			t17 := o
-//line float.go:64
+//line float.go:64:30000
 			_ = t17[5]
+//line float.go:65:30000
 			t18 := x
-//line float.go:64
+//line float.go:64:30000
 			result04 := math.Sin(t18)
+//line float.go:65:30000
 			t20 := result04
+//line float.go:66:30000
 			t21 := x
-//line float.go:64
+//line float.go:64:30000
 			result05 := math.Cos(t21)
+//line float.go:65:30000
 			t23 := result05
+//line float.go:66:30000
 			t24 := x
-//line float.go:64
+//line float.go:64:30000
 			result06 := math.Tan(t24)
+//line float.go:65:30000
 			t26 := result06
-//line float.go:64
+//line float.go:64:30000
 			t15[3] = t20
-//line float.go:64
+//line float.go:64:30000
 			t16[4] = t23
-//line float.go:64
+//line float.go:64:30000
 			t17[5] = t26
+//line float.go:65:30000
 			t27 := o
-//line float.go:65
+//line float.go:65:30000
 			_ = t27[6]
+//line float.go:66:30000
 			t28 := o
-//line float.go:65
+//line float.go:65:30000
 			_ = t28[7]
+//line float.go:66:30000
 			t29 := x
-//line float.go:65
+//line float.go:65:30000
 			result07 := math.Atan(t29)
+//line float.go:66:30000
 			t31 := result07
+//line float.go:67:30000
 			t32 := x
-//line float.go:65
+//line float.go:65:30000
 			result08 := math.Atan2(t32, 2)
+//line float.go:66:30000
 			t34 := result08
-//line float.go:65
+//line float.go:65:30000
 			t27[6] = t31
-//line float.go:65
+//line float.go:65:30000
 			t28[7] = t34
+//line float.go:66:30000
 			t35 := o
-//line float.go:66
+//line float.go:66:30000
 			_ = t35[8]
+//line float.go:67:30000
 			t36 := o
-//line float.go:66
+//line float.go:66:30000
 			_ = t36[9]
+//line float.go:67:30000
 			t37 := x
-//line float.go:66
+//line float.go:66:30000
 			result09 := math.Tanh(t37)
+//line float.go:67:30000
 			t39 := result09
+//line float.go:68:30000
 			t40 := x
-//line float.go:66
+//line float.go:66:30000
 			result010 := math.Cbrt(t40)
+//line float.go:67:30000
 			t42 := result010
-//line float.go:66
+//line float.go:66:30000
 			t35[8] = t39
-//line float.go:66
+//line float.go:66:30000
 			t36[9] = t42
+//line float.go:67:30000
 			t43 := x
-//line float.go:67
+//line float.go:67:30000
 			result011 := math.Mod(t43, 3)
-//line float.go:67
+//line float.go:67:30000
 			o[10] = result011
+//line float.go:68:30000
 			t45 := x
-//line float.go:68
+//line float.go:68:30000
 			result012 := math.Hypot(t45, 3)
-//line float.go:68
+//line float.go:68:30000
 			o[11] = result012
+//line float.go:69:30000
 			t47 := math.Abs(x)
-//line float.go:69
+//line float.go:69:30000
 			result013 := math.Log1p(t47)
-//line float.go:69
+//line float.go:69:30000
 			o[12] = result013
+//line float.go:70:30000
 			t49 := x
-//line float.go:70
+//line float.go:70:30000
 			result014 := math.Expm1(t49)
-//line float.go:70
+//line float.go:70:30000
 			o[13] = result014
+//line float.go:71:30000
 			t51 := x
-//line float.go:71
+//line float.go:71:30000
 			frac, exp := math.Frexp(t51)
+//line float.go:72:30000
 			frac2 := frac
+//line float.go:73:30000
 			exp2 := exp
-//line float.go:72
+//line float.go:72:30000
 			t54 := frac2
+//line float.go:73:30000
 			t55 := exp2 + 1
-//line float.go:72
+//line float.go:72:30000
 			result015 := math.Ldexp(t54, t55)
-//line float.go:72
+//line float.go:72:30000
 			o[14] = result015
+//line float.go:73:30000
 			t57 := x
-//line float.go:73
+//line float.go:73:30000
 			result016 := math.Erf(t57)
-//line float.go:73
+//line float.go:73:30000
 			o[15] = result016
+//line float.go:74:30000
 		}
+//line float.go:75:30000
 		return
+//line float.go:76:30000
 	}
+//line float.go:77:30000
 	for threadX := range dimX {
+//line float.go:78:30000
 		r.ThreadIdx.X = threadX
+//line float.go:79:30000
 		i := base + threadX
+//line float.go:80:30000
 		t1 := i * 16
+//line float.go:81:30000
 		t2 := i*16 + 16
-//line float.go:58
+//line float.go:58:30000
 		if i >= len(in) {
+//line float.go:59:30000
 			continue
+//line float.go:60:30000
 		}
+//line float.go:61:30000
 		x := in[i]
+//line float.go:62:30000
 		o := out[t1:t2]
+//line float.go:63:30000
 		t3 := o
-//line float.go:63
+//line float.go:63:30000
 		_ = t3[0]
+//line float.go:64:30000
 		t4 := o
-//line float.go:63
+//line float.go:63:30000
 		_ = t4[1]
+//line float.go:64:30000
 		t5 := o
-//line float.go:63
+//line float.go:63:30000
 		_ = t5[2]
+//line float.go:64:30000
 		t6 := x
-//line float.go:63
+//line float.go:63:30000
 		result0 := math.Exp(t6)
+//line float.go:64:30000
 		t8 := result0
+//line float.go:65:30000
 		t9 := math.Abs(x)
-//line float.go:63
+//line float.go:63:30000
 		result02 := math.Log(t9)
+//line float.go:64:30000
 		t11 := result02
+//line float.go:65:30000
 		t12 := math.Abs(x)
-//line float.go:63
+//line float.go:63:30000
 		result03 := math.Pow(t12, 1.7)
+//line float.go:64:30000
 		t14 := result03
-//line float.go:63
+//line float.go:63:30000
 		t3[0] = t8
-//line float.go:63
+//line float.go:63:30000
 		t4[1] = t11
-//line float.go:63
+//line float.go:63:30000
 		t5[2] = t14
+//line float.go:64:30000
 		t15 := o
-//line float.go:64
+//line float.go:64:30000
 		_ = t15[3]
+//line float.go:65:30000
 		t16 := o
-//line float.go:64
+//line float.go:64:30000
 		_ = t16[4]
+//line float.go:65:30000
 		t17 := o
-//line float.go:64
+//line float.go:64:30000
 		_ = t17[5]
+//line float.go:65:30000
 		t18 := x
-//line float.go:64
+//line float.go:64:30000
 		result04 := math.Sin(t18)
+//line float.go:65:30000
 		t20 := result04
+//line float.go:66:30000
 		t21 := x
-//line float.go:64
+//line float.go:64:30000
 		result05 := math.Cos(t21)
+//line float.go:65:30000
 		t23 := result05
+//line float.go:66:30000
 		t24 := x
-//line float.go:64
+//line float.go:64:30000
 		result06 := math.Tan(t24)
+//line float.go:65:30000
 		t26 := result06
-//line float.go:64
+//line float.go:64:30000
 		t15[3] = t20
-//line float.go:64
+//line float.go:64:30000
 		t16[4] = t23
-//line float.go:64
+//line float.go:64:30000
 		t17[5] = t26
+//line float.go:65:30000
 		t27 := o
-//line float.go:65
+//line float.go:65:30000
 		_ = t27[6]
+//line float.go:66:30000
 		t28 := o
-//line float.go:65
+//line float.go:65:30000
 		_ = t28[7]
+//line float.go:66:30000
 		t29 := x
-//line float.go:65
+//line float.go:65:30000
 		result07 := math.Atan(t29)
+//line float.go:66:30000
 		t31 := result07
+//line float.go:67:30000
 		t32 := x
-//line float.go:65
+//line float.go:65:30000
 		result08 := math.Atan2(t32, 2)
+//line float.go:66:30000
 		t34 := result08
-//line float.go:65
+//line float.go:65:30000
 		t27[6] = t31
-//line float.go:65
+//line float.go:65:30000
 		t28[7] = t34
+//line float.go:66:30000
 		t35 := o
-//line float.go:66
+//line float.go:66:30000
 		_ = t35[8]
+//line float.go:67:30000
 		t36 := o
-//line float.go:66
+//line float.go:66:30000
 		_ = t36[9]
+//line float.go:67:30000
 		t37 := x
-//line float.go:66
+//line float.go:66:30000
 		result09 := math.Tanh(t37)
+//line float.go:67:30000
 		t39 := result09
+//line float.go:68:30000
 		t40 := x
-//line float.go:66
+//line float.go:66:30000
 		result010 := math.Cbrt(t40)
+//line float.go:67:30000
 		t42 := result010
-//line float.go:66
+//line float.go:66:30000
 		t35[8] = t39
-//line float.go:66
+//line float.go:66:30000
 		t36[9] = t42
+//line float.go:67:30000
 		t43 := x
-//line float.go:67
+//line float.go:67:30000
 		result011 := math.Mod(t43, 3)
-//line float.go:67
+//line float.go:67:30000
 		o[10] = result011
+//line float.go:68:30000
 		t45 := x
-//line float.go:68
+//line float.go:68:30000
 		result012 := math.Hypot(t45, 3)
-//line float.go:68
+//line float.go:68:30000
 		o[11] = result012
+//line float.go:69:30000
 		t47 := math.Abs(x)
-//line float.go:69
+//line float.go:69:30000
 		result013 := math.Log1p(t47)
-//line float.go:69
+//line float.go:69:30000
 		o[12] = result013
+//line float.go:70:30000
 		t49 := x
-//line float.go:70
+//line float.go:70:30000
 		result014 := math.Expm1(t49)
-//line float.go:70
+//line float.go:70:30000
 		o[13] = result014
+//line float.go:71:30000
 		t51 := x
-//line float.go:71
+//line float.go:71:30000
 		frac, exp := math.Frexp(t51)
+//line float.go:72:30000
 		frac2 := frac
+//line float.go:73:30000
 		exp2 := exp
-//line float.go:72
+//line float.go:72:30000
 		t54 := frac2
+//line float.go:73:30000
 		t55 := exp2 + 1
-//line float.go:72
+//line float.go:72:30000
 		result015 := math.Ldexp(t54, t55)
-//line float.go:72
+//line float.go:72:30000
 		o[14] = result015
+//line float.go:73:30000
 		t57 := x
-//line float.go:73
+//line float.go:73:30000
 		result016 := math.Erf(t57)
-//line float.go:73
+//line float.go:73:30000
 		o[15] = result016
+//line float.go:74:30000
 	}
+//line float.go:75:30000
+}
+
+//line quern_gen.go:6320:1
+func quernPlainFloat32Math(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_float32Math(t, v0, v1) })
 }
 
 func quernHostFloat32Math(r *host.Run) {
@@ -5418,258 +6350,357 @@ func quernRow1Float32Math(r *host.Run, base int, in, out []float32, dimX int) {
 			i := base + threadX
 			t1 := i * 16
 			t2 := i*16 + 16
-//line float.go:82
+//line float.go:82:30000
 			x := row[threadX]
+//line float.go:83:30000
 			o := out[t1:t2]
+//line float.go:84:30000
 			t3 := o
-//line float.go:84
+//line float.go:84:30000
 			_ = t3[0]
+//line float.go:85:30000
 			t4 := o
-//line float.go:84
+//line float.go:84:30000
 			_ = t4[1]
+//line float.go:85:30000
 			t5 := o
-//line float.go:84
+//line float.go:84:30000
 			_ = t5[2]
+//line float.go:85:30000
 			t6 := x
-//line float.go:84
+//line float.go:84:30000
 			result0 := kernel.Exp[float32](t6)
+//line float.go:85:30000
 			t8 := result0
+//line float.go:86:30000
 			t9 := float32(math.Abs(float64(x)))
-//line float.go:84
+//line float.go:84:30000
 			result02 := kernel.Log[float32](t9)
+//line float.go:85:30000
 			t11 := result02
+//line float.go:86:30000
 			t12 := float32(math.Abs(float64(x)))
-//line float.go:84
+//line float.go:84:30000
 			result03 := kernel.Pow[float32](t12, 1.7)
+//line float.go:85:30000
 			t14 := result03
-//line float.go:84
+//line float.go:84:30000
 			t3[0] = t8
-//line float.go:84
+//line float.go:84:30000
 			t4[1] = t11
-//line float.go:84
+//line float.go:84:30000
 			t5[2] = t14
+//line float.go:85:30000
 			t15 := o
-//line float.go:85
+//line float.go:85:30000
 			_ = t15[3]
+//line float.go:86:30000
 			t16 := o
-//line float.go:85
+//line float.go:85:30000
 			_ = t16[4]
+//line float.go:86:30000
 			t17 := o
-//line float.go:85
+//line float.go:85:30000
 			_ = t17[5]
+//line float.go:86:30000
 			t18 := x
-//line float.go:85
+//line float.go:85:30000
 			result04 := kernel.Sin[float32](t18)
+//line float.go:86:30000
 			t20 := result04
+//line float.go:87:30000
 			t21 := x
-//line float.go:85
+//line float.go:85:30000
 			result05 := kernel.Cos[float32](t21)
+//line float.go:86:30000
 			t23 := result05
+//line float.go:87:30000
 			t24 := x
-//line float.go:85
+//line float.go:85:30000
 			result06 := kernel.Tan[float32](t24)
+//line float.go:86:30000
 			t26 := result06
-//line float.go:85
+//line float.go:85:30000
 			t15[3] = t20
-//line float.go:85
+//line float.go:85:30000
 			t16[4] = t23
-//line float.go:85
+//line float.go:85:30000
 			t17[5] = t26
+//line float.go:86:30000
 			t27 := o
-//line float.go:86
+//line float.go:86:30000
 			_ = t27[6]
+//line float.go:87:30000
 			t28 := o
-//line float.go:86
+//line float.go:86:30000
 			_ = t28[7]
+//line float.go:87:30000
 			t29 := x
-//line float.go:86
+//line float.go:86:30000
 			result07 := kernel.Atan[float32](t29)
+//line float.go:87:30000
 			t31 := result07
+//line float.go:88:30000
 			t32 := x
-//line float.go:86
+//line float.go:86:30000
 			result08 := kernel.Atan2[float32](t32, 2)
+//line float.go:87:30000
 			t34 := result08
-//line float.go:86
+//line float.go:86:30000
 			t27[6] = t31
-//line float.go:86
+//line float.go:86:30000
 			t28[7] = t34
+//line float.go:87:30000
 			t35 := o
-//line float.go:87
+//line float.go:87:30000
 			_ = t35[8]
+//line float.go:88:30000
 			t36 := o
-//line float.go:87
+//line float.go:87:30000
 			_ = t36[9]
+//line float.go:88:30000
 			t37 := x
-//line float.go:87
+//line float.go:87:30000
 			result09 := kernel.Tanh[float32](t37)
+//line float.go:88:30000
 			t39 := result09
+//line float.go:89:30000
 			t40 := x
-//line float.go:87
+//line float.go:87:30000
 			result010 := kernel.Cbrt[float32](t40)
+//line float.go:88:30000
 			t42 := result010
-//line float.go:87
+//line float.go:87:30000
 			t35[8] = t39
-//line float.go:87
+//line float.go:87:30000
 			t36[9] = t42
+//line float.go:88:30000
 			t43 := x
-//line float.go:88
+//line float.go:88:30000
 			result011 := kernel.Mod[float32](t43, 3)
-//line float.go:88
+//line float.go:88:30000
 			o[10] = result011
+//line float.go:89:30000
 			t45 := x
-//line float.go:89
+//line float.go:89:30000
 			result012 := kernel.Hypot[float32](t45, 3)
-//line float.go:89
+//line float.go:89:30000
 			o[11] = result012
+//line float.go:90:30000
 			t47 := float32(math.Abs(float64(x)))
-//line float.go:90
+//line float.go:90:30000
 			result013 := kernel.Log2[float32](t47)
-//line float.go:90
+//line float.go:90:30000
 			o[12] = result013
+//line float.go:91:30000
 			t49 := float32(math.Abs(float64(x)))
+//line float.go:92:30000
 			result014 := kernel.Rsqrt[float32](t49)
-//line float.go:91
+//line float.go:91:30000
 			o[13] = result014
+//line float.go:92:30000
 			t51 := x
+//line float.go:93:30000
 			result015 := min(max(t51, -1), 1)
-//line float.go:92
+//line float.go:92:30000
 			o[14] = result015
+//line float.go:93:30000
 			t53 := x
+//line float.go:94:30000
 			result016 := t53 + 0.25*(2-t53)
-//line float.go:93
+//line float.go:93:30000
 			o[15] = result016
+//line float.go:94:30000
 		}
+//line float.go:95:30000
 		return
+//line float.go:96:30000
 	}
+//line float.go:97:30000
 	for threadX := range dimX {
+//line float.go:98:30000
 		r.ThreadIdx.X = threadX
+//line float.go:99:30000
 		i := base + threadX
+//line float.go:100:30000
 		t1 := i * 16
+//line float.go:101:30000
 		t2 := i*16 + 16
-//line float.go:79
+//line float.go:79:30000
 		if i >= len(in) {
+//line float.go:80:30000
 			continue
+//line float.go:81:30000
 		}
+//line float.go:82:30000
 		x := in[i]
+//line float.go:83:30000
 		o := out[t1:t2]
+//line float.go:84:30000
 		t3 := o
-//line float.go:84
+//line float.go:84:30000
 		_ = t3[0]
+//line float.go:85:30000
 		t4 := o
-//line float.go:84
+//line float.go:84:30000
 		_ = t4[1]
+//line float.go:85:30000
 		t5 := o
-//line float.go:84
+//line float.go:84:30000
 		_ = t5[2]
+//line float.go:85:30000
 		t6 := x
-//line float.go:84
+//line float.go:84:30000
 		result0 := kernel.Exp[float32](t6)
+//line float.go:85:30000
 		t8 := result0
+//line float.go:86:30000
 		t9 := float32(math.Abs(float64(x)))
-//line float.go:84
+//line float.go:84:30000
 		result02 := kernel.Log[float32](t9)
+//line float.go:85:30000
 		t11 := result02
+//line float.go:86:30000
 		t12 := float32(math.Abs(float64(x)))
-//line float.go:84
+//line float.go:84:30000
 		result03 := kernel.Pow[float32](t12, 1.7)
+//line float.go:85:30000
 		t14 := result03
-//line float.go:84
+//line float.go:84:30000
 		t3[0] = t8
-//line float.go:84
+//line float.go:84:30000
 		t4[1] = t11
-//line float.go:84
+//line float.go:84:30000
 		t5[2] = t14
+//line float.go:85:30000
 		t15 := o
-//line float.go:85
+//line float.go:85:30000
 		_ = t15[3]
+//line float.go:86:30000
 		t16 := o
-//line float.go:85
+//line float.go:85:30000
 		_ = t16[4]
+//line float.go:86:30000
 		t17 := o
-//line float.go:85
+//line float.go:85:30000
 		_ = t17[5]
+//line float.go:86:30000
 		t18 := x
-//line float.go:85
+//line float.go:85:30000
 		result04 := kernel.Sin[float32](t18)
+//line float.go:86:30000
 		t20 := result04
+//line float.go:87:30000
 		t21 := x
-//line float.go:85
+//line float.go:85:30000
 		result05 := kernel.Cos[float32](t21)
+//line float.go:86:30000
 		t23 := result05
+//line float.go:87:30000
 		t24 := x
-//line float.go:85
+//line float.go:85:30000
 		result06 := kernel.Tan[float32](t24)
+//line float.go:86:30000
 		t26 := result06
-//line float.go:85
+//line float.go:85:30000
 		t15[3] = t20
-//line float.go:85
+//line float.go:85:30000
 		t16[4] = t23
-//line float.go:85
+//line float.go:85:30000
 		t17[5] = t26
+//line float.go:86:30000
 		t27 := o
-//line float.go:86
+//line float.go:86:30000
 		_ = t27[6]
+//line float.go:87:30000
 		t28 := o
-//line float.go:86
+//line float.go:86:30000
 		_ = t28[7]
+//line float.go:87:30000
 		t29 := x
-//line float.go:86
+//line float.go:86:30000
 		result07 := kernel.Atan[float32](t29)
+//line float.go:87:30000
 		t31 := result07
+//line float.go:88:30000
 		t32 := x
-//line float.go:86
+//line float.go:86:30000
 		result08 := kernel.Atan2[float32](t32, 2)
+//line float.go:87:30000
 		t34 := result08
-//line float.go:86
+//line float.go:86:30000
 		t27[6] = t31
-//line float.go:86
+//line float.go:86:30000
 		t28[7] = t34
+//line float.go:87:30000
 		t35 := o
-//line float.go:87
+//line float.go:87:30000
 		_ = t35[8]
+//line float.go:88:30000
 		t36 := o
-//line float.go:87
+//line float.go:87:30000
 		_ = t36[9]
+//line float.go:88:30000
 		t37 := x
-//line float.go:87
+//line float.go:87:30000
 		result09 := kernel.Tanh[float32](t37)
+//line float.go:88:30000
 		t39 := result09
+//line float.go:89:30000
 		t40 := x
-//line float.go:87
+//line float.go:87:30000
 		result010 := kernel.Cbrt[float32](t40)
+//line float.go:88:30000
 		t42 := result010
-//line float.go:87
+//line float.go:87:30000
 		t35[8] = t39
-//line float.go:87
+//line float.go:87:30000
 		t36[9] = t42
+//line float.go:88:30000
 		t43 := x
-//line float.go:88
+//line float.go:88:30000
 		result011 := kernel.Mod[float32](t43, 3)
-//line float.go:88
+//line float.go:88:30000
 		o[10] = result011
+//line float.go:89:30000
 		t45 := x
-//line float.go:89
+//line float.go:89:30000
 		result012 := kernel.Hypot[float32](t45, 3)
-//line float.go:89
+//line float.go:89:30000
 		o[11] = result012
+//line float.go:90:30000
 		t47 := float32(math.Abs(float64(x)))
-//line float.go:90
+//line float.go:90:30000
 		result013 := kernel.Log2[float32](t47)
-//line float.go:90
+//line float.go:90:30000
 		o[12] = result013
+//line float.go:91:30000
 		t49 := float32(math.Abs(float64(x)))
+//line float.go:92:30000
 		result014 := kernel.Rsqrt[float32](t49)
-//line float.go:91
+//line float.go:91:30000
 		o[13] = result014
+//line float.go:92:30000
 		t51 := x
+//line float.go:93:30000
 		result015 := min(max(t51, -1), 1)
-//line float.go:92
+//line float.go:92:30000
 		o[14] = result015
+//line float.go:93:30000
 		t53 := x
+//line float.go:94:30000
 		result016 := t53 + 0.25*(2-t53)
-//line float.go:93
+//line float.go:93:30000
 		o[15] = result016
+//line float.go:94:30000
 	}
+//line float.go:95:30000
+}
+
+//line quern_gen.go:6701:1
+func quernPlainDot(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_dot(t, v0, v1, v2) })
 }
 
 func quernHostDot(r *host.Run) {
@@ -5699,28 +6730,53 @@ func quernRow1Dot(r *host.Run, base int, out []float32, n int, in []float32, dim
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line float.go:102
+//line float.go:102:30000
 			var sum float32
+//line float.go:103:30000
 			for k := 0; k < n; k++ {
+//line float.go:104:30000
 				sum += in[(i+k)%len(in)] * in[k]
+//line float.go:105:30000
 			}
+//line float.go:106:30000
 			row[threadX] = sum
+//line float.go:107:30000
 		}
+//line float.go:108:30000
 		return
+//line float.go:109:30000
 	}
+//line float.go:110:30000
 	for threadX := range dimX {
+//line float.go:111:30000
 		r.ThreadIdx.X = threadX
+//line float.go:112:30000
 		i := base + threadX
-//line float.go:99
+//line float.go:99:30000
 		if i >= len(out) {
+//line float.go:100:30000
 			continue
+//line float.go:101:30000
 		}
+//line float.go:102:30000
 		var sum float32
+//line float.go:103:30000
 		for k := 0; k < n; k++ {
+//line float.go:104:30000
 			sum += in[(i+k)%len(in)] * in[k]
+//line float.go:105:30000
 		}
+//line float.go:106:30000
 		out[i] = sum
+//line float.go:107:30000
 	}
+//line float.go:108:30000
+}
+
+//line quern_gen.go:6777:1
+func quernPlainNanComparisons(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_nanComparisons(t, v0, v1) })
 }
 
 func quernHostNanComparisons(r *host.Run) {
@@ -5753,182 +6809,255 @@ func quernRow1NanComparisons(r *host.Run, base int, in []float64, out []int64, d
 			r.ThreadIdx.X = threadX
 			i := base + threadX
 			t4 := 1 - 2*(i&1)
-//line float.go:115
+//line float.go:115:30000
 			t1 := row[threadX]
+//line float.go:116:30000
 			t2 := row2[threadX]
+//line float.go:117:30000
 			x := t1
+//line float.go:118:30000
 			y := t2
-//line float.go:116
+//line float.go:116:30000
 			if i%5 == 0 {
+//line float.go:117:30000
 				result0 := math.NaN()
+//line float.go:118:30000
 				y = result0
+//line float.go:119:30000
 			}
-//line float.go:119
+//line float.go:119:30000
 			if i%7 == 0 {
+//line float.go:120:30000
 				result02 := math.Inf(t4)
+//line float.go:121:30000
 				x = result02
+//line float.go:122:30000
 			}
-//line float.go:122
+//line float.go:122:30000
 			t6 := x < y
-//line float.go:122
+//line float.go:122:30000
 			result03 := func1(t6, 1)
+//line float.go:123:30000
 			t8 := x <= y
-//line float.go:122
+//line float.go:122:30000
 			result04 := func1(t8, 2)
+//line float.go:123:30000
 			t10 := x > y
-//line float.go:122
+//line float.go:122:30000
 			result05 := func1(t10, 4)
+//line float.go:123:30000
 			t12 := x >= y
-//line float.go:122
+//line float.go:122:30000
 			result06 := func1(t12, 8)
+//line float.go:123:30000
 			t14 := x == y
-//line float.go:122
+//line float.go:122:30000
 			result07 := func1(t14, 16)
+//line float.go:123:30000
 			t16 := x != y
-//line float.go:122
+//line float.go:122:30000
 			result08 := func1(t16, 32)
+//line float.go:123:30000
 			r2 := result03 + result04 + result05 + result06 + result07 + result08
-//line float.go:123
+//line float.go:123:30000
 			t18 := !(x < y)
-//line float.go:123
+//line float.go:123:30000
 			result09 := func1(t18, 64)
+//line float.go:124:30000
 			t20 := !(x == y)
-//line float.go:123
+//line float.go:123:30000
 			result010 := func1(t20, 128)
+//line float.go:124:30000
 			t22 := !(x >= y)
-//line float.go:123
+//line float.go:123:30000
 			result011 := func1(t22, 256)
+//line float.go:124:30000
 			r2 += result09 + result010 + result011
-//line float.go:124
+//line float.go:124:30000
 			t24 := y
-//line float.go:124
+//line float.go:124:30000
 			is := math.IsNaN(t24)
+//line float.go:125:30000
 			t26 := is
-//line float.go:124
+//line float.go:124:30000
 			result012 := func1(t26, 512)
+//line float.go:125:30000
 			t28 := x
-//line float.go:124
+//line float.go:124:30000
 			result013 := math.IsInf(t28, 0)
+//line float.go:125:30000
 			t30 := result013
-//line float.go:124
+//line float.go:124:30000
 			result014 := func1(t30, 1024)
+//line float.go:125:30000
 			t32 := x
-//line float.go:124
+//line float.go:124:30000
 			result015 := math.Signbit(t32)
+//line float.go:125:30000
 			t34 := result015
-//line float.go:124
+//line float.go:124:30000
 			result016 := func1(t34, 2048)
+//line float.go:125:30000
 			r2 += result012 + result014 + result016
-//line float.go:125
+//line float.go:125:30000
 			t36 := min(x, y)
-//line float.go:125
+//line float.go:125:30000
 			is2 := math.IsNaN(t36)
+//line float.go:126:30000
 			t38 := is2
-//line float.go:125
+//line float.go:125:30000
 			result017 := func1(t38, 4096)
+//line float.go:126:30000
 			t40 := max(x, y)
-//line float.go:125
+//line float.go:125:30000
 			is3 := math.IsNaN(t40)
+//line float.go:126:30000
 			t42 := is3
-//line float.go:125
+//line float.go:125:30000
 			result018 := func1(t42, 8192)
+//line float.go:126:30000
 			r2 += result017 + result018
-//line float.go:126
+//line float.go:126:30000
 			row3[threadX] = r2
+//line float.go:127:30000
 		}
+//line float.go:128:30000
 		return
+//line float.go:129:30000
 	}
+//line float.go:130:30000
 	for threadX := range dimX {
+//line float.go:131:30000
 		r.ThreadIdx.X = threadX
+//line float.go:132:30000
 		i := base + threadX
+//line float.go:133:30000
 		t4 := 1 - 2*(i&1)
-//line float.go:112
+//line float.go:112:30000
 		if i+1 >= len(in) {
+//line float.go:113:30000
 			continue
+//line float.go:114:30000
 		}
+//line float.go:115:30000
 		t1 := in[i]
-//line float.go:115
+//line float.go:115:30000
 		t2 := in[i+1]
+//line float.go:116:30000
 		x := t1
+//line float.go:117:30000
 		y := t2
-//line float.go:116
+//line float.go:116:30000
 		if i%5 == 0 {
+//line float.go:117:30000
 			result0 := math.NaN()
+//line float.go:118:30000
 			y = result0
+//line float.go:119:30000
 		}
-//line float.go:119
+//line float.go:119:30000
 		if i%7 == 0 {
+//line float.go:120:30000
 			result02 := math.Inf(t4)
+//line float.go:121:30000
 			x = result02
+//line float.go:122:30000
 		}
-//line float.go:122
+//line float.go:122:30000
 		t6 := x < y
-//line float.go:122
+//line float.go:122:30000
 		result03 := func1(t6, 1)
+//line float.go:123:30000
 		t8 := x <= y
-//line float.go:122
+//line float.go:122:30000
 		result04 := func1(t8, 2)
+//line float.go:123:30000
 		t10 := x > y
-//line float.go:122
+//line float.go:122:30000
 		result05 := func1(t10, 4)
+//line float.go:123:30000
 		t12 := x >= y
-//line float.go:122
+//line float.go:122:30000
 		result06 := func1(t12, 8)
+//line float.go:123:30000
 		t14 := x == y
-//line float.go:122
+//line float.go:122:30000
 		result07 := func1(t14, 16)
+//line float.go:123:30000
 		t16 := x != y
-//line float.go:122
+//line float.go:122:30000
 		result08 := func1(t16, 32)
+//line float.go:123:30000
 		r2 := result03 + result04 + result05 + result06 + result07 + result08
-//line float.go:123
+//line float.go:123:30000
 		t18 := !(x < y)
-//line float.go:123
+//line float.go:123:30000
 		result09 := func1(t18, 64)
+//line float.go:124:30000
 		t20 := !(x == y)
-//line float.go:123
+//line float.go:123:30000
 		result010 := func1(t20, 128)
+//line float.go:124:30000
 		t22 := !(x >= y)
-//line float.go:123
+//line float.go:123:30000
 		result011 := func1(t22, 256)
+//line float.go:124:30000
 		r2 += result09 + result010 + result011
-//line float.go:124
+//line float.go:124:30000
 		t24 := y
-//line float.go:124
+//line float.go:124:30000
 		is := math.IsNaN(t24)
+//line float.go:125:30000
 		t26 := is
-//line float.go:124
+//line float.go:124:30000
 		result012 := func1(t26, 512)
+//line float.go:125:30000
 		t28 := x
-//line float.go:124
+//line float.go:124:30000
 		result013 := math.IsInf(t28, 0)
+//line float.go:125:30000
 		t30 := result013
-//line float.go:124
+//line float.go:124:30000
 		result014 := func1(t30, 1024)
+//line float.go:125:30000
 		t32 := x
-//line float.go:124
+//line float.go:124:30000
 		result015 := math.Signbit(t32)
+//line float.go:125:30000
 		t34 := result015
-//line float.go:124
+//line float.go:124:30000
 		result016 := func1(t34, 2048)
+//line float.go:125:30000
 		r2 += result012 + result014 + result016
-//line float.go:125
+//line float.go:125:30000
 		t36 := min(x, y)
-//line float.go:125
+//line float.go:125:30000
 		is2 := math.IsNaN(t36)
+//line float.go:126:30000
 		t38 := is2
-//line float.go:125
+//line float.go:125:30000
 		result017 := func1(t38, 4096)
+//line float.go:126:30000
 		t40 := max(x, y)
-//line float.go:125
+//line float.go:125:30000
 		is3 := math.IsNaN(t40)
+//line float.go:126:30000
 		t42 := is3
-//line float.go:125
+//line float.go:125:30000
 		result018 := func1(t42, 8192)
+//line float.go:126:30000
 		r2 += result017 + result018
-//line float.go:126
+//line float.go:126:30000
 		out[i] = r2
+//line float.go:127:30000
 	}
+//line float.go:128:30000
+}
+
+//line quern_gen.go:7058:1
+func quernPlainSpecialFunctions(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_specialFunctions(t, v0, v1) })
 }
 
 func quernHostSpecialFunctions(r *host.Run) {
@@ -5959,142 +7088,197 @@ func quernRow1SpecialFunctions(r *host.Run, base int, in, out []float64, dimX in
 			i := base + threadX
 			t1 := i * 8
 			t2 := i*8 + 8
-//line float.go:137
+//line float.go:137:30000
 			x := row[threadX]
+//line float.go:138:30000
 			o := out[t1:t2]
+//line float.go:139:30000
 			t3 := x
-//line float.go:139
+//line float.go:139:30000
 			result0 := math.Gamma(t3)
-//line float.go:139
+//line float.go:139:30000
 			o[0] = result0
+//line float.go:140:30000
 			t5 := o
-//line float.go:140
+//line float.go:140:30000
 			_ = t5[1]
+//line float.go:141:30000
 			t6 := x
-//line float.go:140
+//line float.go:140:30000
 			lgamma, _ := math.Lgamma(t6)
-//line float.go:140
+//line float.go:140:30000
 			t5[1] = lgamma
+//line float.go:141:30000
 			t9 := o
-//line float.go:141
+//line float.go:141:30000
 			_ = t9[2]
+//line float.go:142:30000
 			t10 := o
-//line float.go:141
+//line float.go:141:30000
 			_ = t10[3]
+//line float.go:142:30000
 			t11 := x
-//line float.go:141
+//line float.go:141:30000
 			result02 := math.J0(t11)
+//line float.go:142:30000
 			t13 := result02
+//line float.go:143:30000
 			t14 := x
-//line float.go:141
+//line float.go:141:30000
 			result03 := math.J1(t14)
+//line float.go:142:30000
 			t16 := result03
-//line float.go:141
+//line float.go:141:30000
 			t9[2] = t13
-//line float.go:141
+//line float.go:141:30000
 			t10[3] = t16
+//line float.go:142:30000
 			t17 := o
-//line float.go:142
+//line float.go:142:30000
 			_ = t17[4]
+//line float.go:143:30000
 			t18 := o
-//line float.go:142
+//line float.go:142:30000
 			_ = t18[5]
+//line float.go:143:30000
 			t19 := math.Abs(x)
-//line float.go:142
+//line float.go:142:30000
 			result04 := math.Y0(t19)
+//line float.go:143:30000
 			t21 := result04
+//line float.go:144:30000
 			t22 := x
-//line float.go:142
+//line float.go:142:30000
 			result05 := math.Jn(3, t22)
+//line float.go:143:30000
 			t24 := result05
-//line float.go:142
+//line float.go:142:30000
 			t17[4] = t21
-//line float.go:142
+//line float.go:142:30000
 			t18[5] = t24
+//line float.go:143:30000
 			t25 := x / 200
-//line float.go:143
+//line float.go:143:30000
 			result06 := math.Erfinv(t25)
-//line float.go:143
+//line float.go:143:30000
 			o[6] = result06
+//line float.go:144:30000
 			t27 := x
-//line float.go:144
+//line float.go:144:30000
 			result07 := math.Remainder(t27, 0.3)
-//line float.go:144
+//line float.go:144:30000
 			o[7] = result07
+//line float.go:145:30000
 		}
+//line float.go:146:30000
 		return
+//line float.go:147:30000
 	}
+//line float.go:148:30000
 	for threadX := range dimX {
+//line float.go:149:30000
 		r.ThreadIdx.X = threadX
+//line float.go:150:30000
 		i := base + threadX
+//line float.go:151:30000
 		t1 := i * 8
+//line float.go:152:30000
 		t2 := i*8 + 8
-//line float.go:134
+//line float.go:134:30000
 		if i >= len(in) {
+//line float.go:135:30000
 			continue
+//line float.go:136:30000
 		}
+//line float.go:137:30000
 		x := in[i]
+//line float.go:138:30000
 		o := out[t1:t2]
+//line float.go:139:30000
 		t3 := x
-//line float.go:139
+//line float.go:139:30000
 		result0 := math.Gamma(t3)
-//line float.go:139
+//line float.go:139:30000
 		o[0] = result0
+//line float.go:140:30000
 		t5 := o
-//line float.go:140
+//line float.go:140:30000
 		_ = t5[1]
+//line float.go:141:30000
 		t6 := x
-//line float.go:140
+//line float.go:140:30000
 		lgamma, _ := math.Lgamma(t6)
-//line float.go:140
+//line float.go:140:30000
 		t5[1] = lgamma
+//line float.go:141:30000
 		t9 := o
-//line float.go:141
+//line float.go:141:30000
 		_ = t9[2]
+//line float.go:142:30000
 		t10 := o
-//line float.go:141
+//line float.go:141:30000
 		_ = t10[3]
+//line float.go:142:30000
 		t11 := x
-//line float.go:141
+//line float.go:141:30000
 		result02 := math.J0(t11)
+//line float.go:142:30000
 		t13 := result02
+//line float.go:143:30000
 		t14 := x
-//line float.go:141
+//line float.go:141:30000
 		result03 := math.J1(t14)
+//line float.go:142:30000
 		t16 := result03
-//line float.go:141
+//line float.go:141:30000
 		t9[2] = t13
-//line float.go:141
+//line float.go:141:30000
 		t10[3] = t16
+//line float.go:142:30000
 		t17 := o
-//line float.go:142
+//line float.go:142:30000
 		_ = t17[4]
+//line float.go:143:30000
 		t18 := o
-//line float.go:142
+//line float.go:142:30000
 		_ = t18[5]
+//line float.go:143:30000
 		t19 := math.Abs(x)
-//line float.go:142
+//line float.go:142:30000
 		result04 := math.Y0(t19)
+//line float.go:143:30000
 		t21 := result04
+//line float.go:144:30000
 		t22 := x
-//line float.go:142
+//line float.go:142:30000
 		result05 := math.Jn(3, t22)
+//line float.go:143:30000
 		t24 := result05
-//line float.go:142
+//line float.go:142:30000
 		t17[4] = t21
-//line float.go:142
+//line float.go:142:30000
 		t18[5] = t24
+//line float.go:143:30000
 		t25 := x / 200
-//line float.go:143
+//line float.go:143:30000
 		result06 := math.Erfinv(t25)
-//line float.go:143
+//line float.go:143:30000
 		o[6] = result06
+//line float.go:144:30000
 		t27 := x
-//line float.go:144
+//line float.go:144:30000
 		result07 := math.Remainder(t27, 0.3)
-//line float.go:144
+//line float.go:144:30000
 		o[7] = result07
+//line float.go:145:30000
 	}
+//line float.go:146:30000
+}
+
+//line quern_gen.go:7279:1
+func quernPlainForwardGotos(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_forwardGotos(t, v0, v1) })
 }
 
 func quernHostForwardGotos(r *host.Run) {
@@ -6130,72 +7314,137 @@ func quernRow1ForwardGotos(r *host.Run, base int, in, out []int32, dimX int) {
 			block4:
 				switch {
 				default:
-//line float.go:150
+//line float.go:150:30000
 					if i >= len(in) {
+//line float.go:151:30000
 						continue
+//line float.go:152:30000
 					}
+//line float.go:153:30000
 					t1 := row[threadX]
+//line float.go:154:30000
 					x := t1
+//line float.go:155:30000
 					r2 = 0
-//line float.go:154
+//line float.go:154:30000
 					for k := int32(0); k < 9; k++ {
+//line float.go:155:30000
 						if x&7 == k {
+//line float.go:156:30000
 							break block4
+//line float.go:157:30000
 						}
+//line float.go:158:30000
 						if x>>3&7 == k {
+//line float.go:159:30000
 							break block3
+//line float.go:160:30000
 						}
+//line float.go:161:30000
 						r2 += k * x
+//line float.go:162:30000
 					}
+//line float.go:163:30000
 					r2 ^= 5
+//line float.go:164:30000
 				}
+//line float.go:165:30000
 				r2 += 100
+//line float.go:166:30000
 				if r2&1 == 0 {
+//line float.go:167:30000
 					break
+//line float.go:168:30000
 				}
+//line float.go:169:30000
 				r2 -= 3
+//line float.go:170:30000
 			}
+//line float.go:171:30000
 			row2[threadX] = r2
+//line float.go:172:30000
 		}
+//line float.go:173:30000
 		return
+//line float.go:174:30000
 	}
+//line float.go:175:30000
 	for threadX := range dimX {
+//line float.go:176:30000
 		r.ThreadIdx.X = threadX
+//line float.go:177:30000
 		i := base + threadX
+//line float.go:178:30000
 		var r2 int32
+//line float.go:179:30000
 	block:
+//line float.go:180:30000
 		switch {
+//line float.go:181:30000
 		default:
+//line float.go:182:30000
 		block2:
+//line float.go:183:30000
 			switch {
+//line float.go:184:30000
 			default:
-//line float.go:150
+//line float.go:150:30000
 				if i >= len(in) {
+//line float.go:151:30000
 					continue
+//line float.go:152:30000
 				}
+//line float.go:153:30000
 				t1 := in[i]
+//line float.go:154:30000
 				x := t1
+//line float.go:155:30000
 				r2 = 0
-//line float.go:154
+//line float.go:154:30000
 				for k := int32(0); k < 9; k++ {
+//line float.go:155:30000
 					if x&7 == k {
+//line float.go:156:30000
 						break block2
+//line float.go:157:30000
 					}
+//line float.go:158:30000
 					if x>>3&7 == k {
+//line float.go:159:30000
 						break block
+//line float.go:160:30000
 					}
+//line float.go:161:30000
 					r2 += k * x
+//line float.go:162:30000
 				}
+//line float.go:163:30000
 				r2 ^= 5
+//line float.go:164:30000
 			}
+//line float.go:165:30000
 			r2 += 100
+//line float.go:166:30000
 			if r2&1 == 0 {
+//line float.go:167:30000
 				break
+//line float.go:168:30000
 			}
+//line float.go:169:30000
 			r2 -= 3
+//line float.go:170:30000
 		}
+//line float.go:171:30000
 		out[i] = r2
+//line float.go:172:30000
 	}
+//line float.go:173:30000
+}
+
+//line quern_gen.go:7445:1
+func quernPlainInt8Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[int8](r, 0), host.Slice[int8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_int8Arithmetic(t, v0, v1) })
 }
 
 func quernHostInt8Arithmetic(r *host.Run) {
@@ -6228,175 +7477,245 @@ func quernRow1Int8Arithmetic(r *host.Run, base int, in, out []int8, dimX, base2 
 			i := base + threadX
 			t3 := i * 12
 			t4 := i*12 + 12
-//line integer.go:18
+//line integer.go:18:40000
 			t1 := row[threadX]
+//line integer.go:19:40000
 			t2 := row2[threadX]
+//line integer.go:20:40000
 			x := t1
+//line integer.go:21:40000
 			y := t2
-//line integer.go:19
+//line integer.go:19:40000
 			o := out[t3:t4]
+//line integer.go:20:40000
 			t5 := o
-//line integer.go:20
+//line integer.go:20:40000
 			_ = t5[0]
+//line integer.go:21:40000
 			t6 := o
-//line integer.go:20
+//line integer.go:20:40000
 			_ = t6[1]
+//line integer.go:21:40000
 			t7 := o
-//line integer.go:20
+//line integer.go:20:40000
 			_ = t7[2]
+//line integer.go:21:40000
 			t8 := x + y
+//line integer.go:22:40000
 			t9 := x - y
+//line integer.go:23:40000
 			t10 := x * y
-//line integer.go:20
+//line integer.go:20:40000
 			t5[0] = t8
-//line integer.go:20
+//line integer.go:20:40000
 			t6[1] = t9
-//line integer.go:20
+//line integer.go:20:40000
 			t7[2] = t10
+//line integer.go:21:40000
 			if y != 0 {
+//line integer.go:22:40000
 				t11 := o
-//line integer.go:22
+//line integer.go:22:40000
 				_ = t11[3]
+//line integer.go:23:40000
 				t12 := o
-//line integer.go:22
+//line integer.go:22:40000
 				_ = t12[4]
-//line integer.go:22
+//line integer.go:22:40000
 				t13 := x / y
-//line integer.go:22
+//line integer.go:22:40000
 				t14 := x % y
-//line integer.go:22
+//line integer.go:22:40000
 				t11[3] = t13
-//line integer.go:22
+//line integer.go:22:40000
 				t12[4] = t14
+//line integer.go:23:40000
 			}
+//line integer.go:24:40000
 			t15 := o
-//line integer.go:24
+//line integer.go:24:40000
 			_ = t15[5]
+//line integer.go:25:40000
 			t16 := o
-//line integer.go:24
+//line integer.go:24:40000
 			_ = t16[6]
+//line integer.go:25:40000
 			t17 := o
-//line integer.go:24
+//line integer.go:24:40000
 			_ = t17[7]
+//line integer.go:25:40000
 			t18 := o
-//line integer.go:24
+//line integer.go:24:40000
 			_ = t18[8]
+//line integer.go:25:40000
 			t19 := x & y
+//line integer.go:26:40000
 			t20 := x | y
+//line integer.go:27:40000
 			t21 := x ^ y
+//line integer.go:28:40000
 			t22 := x &^ y
-//line integer.go:24
+//line integer.go:24:40000
 			t15[5] = t19
-//line integer.go:24
+//line integer.go:24:40000
 			t16[6] = t20
-//line integer.go:24
+//line integer.go:24:40000
 			t17[7] = t21
-//line integer.go:24
+//line integer.go:24:40000
 			t18[8] = t22
+//line integer.go:25:40000
 			t23 := o
-//line integer.go:25
+//line integer.go:25:40000
 			_ = t23[9]
+//line integer.go:26:40000
 			t24 := o
-//line integer.go:25
+//line integer.go:25:40000
 			_ = t24[10]
+//line integer.go:26:40000
 			t25 := x << (uint8(y) & 15)
+//line integer.go:27:40000
 			t26 := x >> (uint8(y) & 15)
-//line integer.go:25
+//line integer.go:25:40000
 			t23[9] = t25
-//line integer.go:25
+//line integer.go:25:40000
 			t24[10] = t26
+//line integer.go:26:40000
 			o[11] = -x + ^y
+//line integer.go:27:40000
 		}
+//line integer.go:28:40000
 		return
+//line integer.go:29:40000
 	}
+//line integer.go:30:40000
 	for threadX := range dimX {
+//line integer.go:31:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:32:40000
 		i := base + threadX
+//line integer.go:33:40000
 		t3 := i * 12
+//line integer.go:34:40000
 		t4 := i*12 + 12
-//line integer.go:15
+//line integer.go:15:40000
 		if i+1 >= len(in) {
+//line integer.go:16:40000
 			continue
+//line integer.go:17:40000
 		}
+//line integer.go:18:40000
 		t1 := in[i]
-//line integer.go:18
+//line integer.go:18:40000
 		t2 := in[i+1]
+//line integer.go:19:40000
 		x := t1
+//line integer.go:20:40000
 		y := t2
-//line integer.go:19
+//line integer.go:19:40000
 		o := out[t3:t4]
+//line integer.go:20:40000
 		t5 := o
-//line integer.go:20
+//line integer.go:20:40000
 		_ = t5[0]
+//line integer.go:21:40000
 		t6 := o
-//line integer.go:20
+//line integer.go:20:40000
 		_ = t6[1]
+//line integer.go:21:40000
 		t7 := o
-//line integer.go:20
+//line integer.go:20:40000
 		_ = t7[2]
+//line integer.go:21:40000
 		t8 := x + y
+//line integer.go:22:40000
 		t9 := x - y
+//line integer.go:23:40000
 		t10 := x * y
-//line integer.go:20
+//line integer.go:20:40000
 		t5[0] = t8
-//line integer.go:20
+//line integer.go:20:40000
 		t6[1] = t9
-//line integer.go:20
+//line integer.go:20:40000
 		t7[2] = t10
+//line integer.go:21:40000
 		if y != 0 {
+//line integer.go:22:40000
 			t11 := o
-//line integer.go:22
+//line integer.go:22:40000
 			_ = t11[3]
+//line integer.go:23:40000
 			t12 := o
-//line integer.go:22
+//line integer.go:22:40000
 			_ = t12[4]
-//line integer.go:22
+//line integer.go:22:40000
 			t13 := x / y
-//line integer.go:22
+//line integer.go:22:40000
 			t14 := x % y
-//line integer.go:22
+//line integer.go:22:40000
 			t11[3] = t13
-//line integer.go:22
+//line integer.go:22:40000
 			t12[4] = t14
+//line integer.go:23:40000
 		}
+//line integer.go:24:40000
 		t15 := o
-//line integer.go:24
+//line integer.go:24:40000
 		_ = t15[5]
+//line integer.go:25:40000
 		t16 := o
-//line integer.go:24
+//line integer.go:24:40000
 		_ = t16[6]
+//line integer.go:25:40000
 		t17 := o
-//line integer.go:24
+//line integer.go:24:40000
 		_ = t17[7]
+//line integer.go:25:40000
 		t18 := o
-//line integer.go:24
+//line integer.go:24:40000
 		_ = t18[8]
+//line integer.go:25:40000
 		t19 := x & y
+//line integer.go:26:40000
 		t20 := x | y
+//line integer.go:27:40000
 		t21 := x ^ y
+//line integer.go:28:40000
 		t22 := x &^ y
-//line integer.go:24
+//line integer.go:24:40000
 		t15[5] = t19
-//line integer.go:24
+//line integer.go:24:40000
 		t16[6] = t20
-//line integer.go:24
+//line integer.go:24:40000
 		t17[7] = t21
-//line integer.go:24
+//line integer.go:24:40000
 		t18[8] = t22
+//line integer.go:25:40000
 		t23 := o
-//line integer.go:25
+//line integer.go:25:40000
 		_ = t23[9]
+//line integer.go:26:40000
 		t24 := o
-//line integer.go:25
+//line integer.go:25:40000
 		_ = t24[10]
+//line integer.go:26:40000
 		t25 := x << (uint8(y) & 15)
+//line integer.go:27:40000
 		t26 := x >> (uint8(y) & 15)
-//line integer.go:25
+//line integer.go:25:40000
 		t23[9] = t25
-//line integer.go:25
+//line integer.go:25:40000
 		t24[10] = t26
+//line integer.go:26:40000
 		o[11] = -x + ^y
+//line integer.go:27:40000
 	}
+//line integer.go:28:40000
+}
+
+//line quern_gen.go:7716:1
+func quernPlainUint16Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[uint16](r, 0), host.Slice[uint16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_uint16Arithmetic(t, v0, v1) })
 }
 
 func quernHostUint16Arithmetic(r *host.Run) {
@@ -6429,175 +7748,245 @@ func quernRow1Uint16Arithmetic(r *host.Run, base int, in, out []uint16, dimX, ba
 			i := base + threadX
 			t3 := i * 12
 			t4 := i*12 + 12
-//line integer.go:35
+//line integer.go:35:40000
 			t1 := row[threadX]
+//line integer.go:36:40000
 			t2 := row2[threadX]
+//line integer.go:37:40000
 			x := t1
+//line integer.go:38:40000
 			y := t2
-//line integer.go:36
+//line integer.go:36:40000
 			o := out[t3:t4]
+//line integer.go:37:40000
 			t5 := o
-//line integer.go:37
+//line integer.go:37:40000
 			_ = t5[0]
+//line integer.go:38:40000
 			t6 := o
-//line integer.go:37
+//line integer.go:37:40000
 			_ = t6[1]
+//line integer.go:38:40000
 			t7 := o
-//line integer.go:37
+//line integer.go:37:40000
 			_ = t7[2]
+//line integer.go:38:40000
 			t8 := x + y
+//line integer.go:39:40000
 			t9 := x - y
+//line integer.go:40:40000
 			t10 := x * y
-//line integer.go:37
+//line integer.go:37:40000
 			t5[0] = t8
-//line integer.go:37
+//line integer.go:37:40000
 			t6[1] = t9
-//line integer.go:37
+//line integer.go:37:40000
 			t7[2] = t10
+//line integer.go:38:40000
 			if y != 0 {
+//line integer.go:39:40000
 				t11 := o
-//line integer.go:39
+//line integer.go:39:40000
 				_ = t11[3]
+//line integer.go:40:40000
 				t12 := o
-//line integer.go:39
+//line integer.go:39:40000
 				_ = t12[4]
-//line integer.go:39
+//line integer.go:39:40000
 				t13 := x / y
-//line integer.go:39
+//line integer.go:39:40000
 				t14 := x % y
-//line integer.go:39
+//line integer.go:39:40000
 				t11[3] = t13
-//line integer.go:39
+//line integer.go:39:40000
 				t12[4] = t14
+//line integer.go:40:40000
 			}
+//line integer.go:41:40000
 			t15 := o
-//line integer.go:41
+//line integer.go:41:40000
 			_ = t15[5]
+//line integer.go:42:40000
 			t16 := o
-//line integer.go:41
+//line integer.go:41:40000
 			_ = t16[6]
+//line integer.go:42:40000
 			t17 := o
-//line integer.go:41
+//line integer.go:41:40000
 			_ = t17[7]
+//line integer.go:42:40000
 			t18 := o
-//line integer.go:41
+//line integer.go:41:40000
 			_ = t18[8]
+//line integer.go:42:40000
 			t19 := x & y
+//line integer.go:43:40000
 			t20 := x | y
+//line integer.go:44:40000
 			t21 := x ^ y
+//line integer.go:45:40000
 			t22 := x &^ y
-//line integer.go:41
+//line integer.go:41:40000
 			t15[5] = t19
-//line integer.go:41
+//line integer.go:41:40000
 			t16[6] = t20
-//line integer.go:41
+//line integer.go:41:40000
 			t17[7] = t21
-//line integer.go:41
+//line integer.go:41:40000
 			t18[8] = t22
+//line integer.go:42:40000
 			t23 := o
-//line integer.go:42
+//line integer.go:42:40000
 			_ = t23[9]
+//line integer.go:43:40000
 			t24 := o
-//line integer.go:42
+//line integer.go:42:40000
 			_ = t24[10]
+//line integer.go:43:40000
 			t25 := x << (y & 31)
+//line integer.go:44:40000
 			t26 := x >> (y & 31)
-//line integer.go:42
+//line integer.go:42:40000
 			t23[9] = t25
-//line integer.go:42
+//line integer.go:42:40000
 			t24[10] = t26
+//line integer.go:43:40000
 			o[11] = -x + ^y
+//line integer.go:44:40000
 		}
+//line integer.go:45:40000
 		return
+//line integer.go:46:40000
 	}
+//line integer.go:47:40000
 	for threadX := range dimX {
+//line integer.go:48:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:49:40000
 		i := base + threadX
+//line integer.go:50:40000
 		t3 := i * 12
+//line integer.go:51:40000
 		t4 := i*12 + 12
-//line integer.go:32
+//line integer.go:32:40000
 		if i+1 >= len(in) {
+//line integer.go:33:40000
 			continue
+//line integer.go:34:40000
 		}
+//line integer.go:35:40000
 		t1 := in[i]
-//line integer.go:35
+//line integer.go:35:40000
 		t2 := in[i+1]
+//line integer.go:36:40000
 		x := t1
+//line integer.go:37:40000
 		y := t2
-//line integer.go:36
+//line integer.go:36:40000
 		o := out[t3:t4]
+//line integer.go:37:40000
 		t5 := o
-//line integer.go:37
+//line integer.go:37:40000
 		_ = t5[0]
+//line integer.go:38:40000
 		t6 := o
-//line integer.go:37
+//line integer.go:37:40000
 		_ = t6[1]
+//line integer.go:38:40000
 		t7 := o
-//line integer.go:37
+//line integer.go:37:40000
 		_ = t7[2]
+//line integer.go:38:40000
 		t8 := x + y
+//line integer.go:39:40000
 		t9 := x - y
+//line integer.go:40:40000
 		t10 := x * y
-//line integer.go:37
+//line integer.go:37:40000
 		t5[0] = t8
-//line integer.go:37
+//line integer.go:37:40000
 		t6[1] = t9
-//line integer.go:37
+//line integer.go:37:40000
 		t7[2] = t10
+//line integer.go:38:40000
 		if y != 0 {
+//line integer.go:39:40000
 			t11 := o
-//line integer.go:39
+//line integer.go:39:40000
 			_ = t11[3]
+//line integer.go:40:40000
 			t12 := o
-//line integer.go:39
+//line integer.go:39:40000
 			_ = t12[4]
-//line integer.go:39
+//line integer.go:39:40000
 			t13 := x / y
-//line integer.go:39
+//line integer.go:39:40000
 			t14 := x % y
-//line integer.go:39
+//line integer.go:39:40000
 			t11[3] = t13
-//line integer.go:39
+//line integer.go:39:40000
 			t12[4] = t14
+//line integer.go:40:40000
 		}
+//line integer.go:41:40000
 		t15 := o
-//line integer.go:41
+//line integer.go:41:40000
 		_ = t15[5]
+//line integer.go:42:40000
 		t16 := o
-//line integer.go:41
+//line integer.go:41:40000
 		_ = t16[6]
+//line integer.go:42:40000
 		t17 := o
-//line integer.go:41
+//line integer.go:41:40000
 		_ = t17[7]
+//line integer.go:42:40000
 		t18 := o
-//line integer.go:41
+//line integer.go:41:40000
 		_ = t18[8]
+//line integer.go:42:40000
 		t19 := x & y
+//line integer.go:43:40000
 		t20 := x | y
+//line integer.go:44:40000
 		t21 := x ^ y
+//line integer.go:45:40000
 		t22 := x &^ y
-//line integer.go:41
+//line integer.go:41:40000
 		t15[5] = t19
-//line integer.go:41
+//line integer.go:41:40000
 		t16[6] = t20
-//line integer.go:41
+//line integer.go:41:40000
 		t17[7] = t21
-//line integer.go:41
+//line integer.go:41:40000
 		t18[8] = t22
+//line integer.go:42:40000
 		t23 := o
-//line integer.go:42
+//line integer.go:42:40000
 		_ = t23[9]
+//line integer.go:43:40000
 		t24 := o
-//line integer.go:42
+//line integer.go:42:40000
 		_ = t24[10]
+//line integer.go:43:40000
 		t25 := x << (y & 31)
+//line integer.go:44:40000
 		t26 := x >> (y & 31)
-//line integer.go:42
+//line integer.go:42:40000
 		t23[9] = t25
-//line integer.go:42
+//line integer.go:42:40000
 		t24[10] = t26
+//line integer.go:43:40000
 		o[11] = -x + ^y
+//line integer.go:44:40000
 	}
+//line integer.go:45:40000
+}
+
+//line quern_gen.go:7987:1
+func quernPlainInt32Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_int32Arithmetic(t, v0, v1) })
 }
 
 func quernHostInt32Arithmetic(r *host.Run) {
@@ -6630,223 +8019,309 @@ func quernRow1Int32Arithmetic(r *host.Run, base int, in, out []int32, dimX, base
 			i := base + threadX
 			t3 := i * 16
 			t4 := i*16 + 16
-//line integer.go:52
+//line integer.go:52:40000
 			t1 := row[threadX]
+//line integer.go:53:40000
 			t2 := row2[threadX]
+//line integer.go:54:40000
 			x := t1
+//line integer.go:55:40000
 			y := t2
-//line integer.go:53
+//line integer.go:53:40000
 			o := out[t3:t4]
+//line integer.go:54:40000
 			t5 := o
-//line integer.go:54
+//line integer.go:54:40000
 			_ = t5[0]
+//line integer.go:55:40000
 			t6 := o
-//line integer.go:54
+//line integer.go:54:40000
 			_ = t6[1]
+//line integer.go:55:40000
 			t7 := o
-//line integer.go:54
+//line integer.go:54:40000
 			_ = t7[2]
+//line integer.go:55:40000
 			t8 := x + y
+//line integer.go:56:40000
 			t9 := x - y
+//line integer.go:57:40000
 			t10 := x * y
-//line integer.go:54
+//line integer.go:54:40000
 			t5[0] = t8
-//line integer.go:54
+//line integer.go:54:40000
 			t6[1] = t9
-//line integer.go:54
+//line integer.go:54:40000
 			t7[2] = t10
+//line integer.go:55:40000
 			if y != 0 {
+//line integer.go:56:40000
 				t11 := o
-//line integer.go:56
+//line integer.go:56:40000
 				_ = t11[3]
+//line integer.go:57:40000
 				t12 := o
-//line integer.go:56
+//line integer.go:56:40000
 				_ = t12[4]
-//line integer.go:56
+//line integer.go:56:40000
 				t13 := x / y
-//line integer.go:56
+//line integer.go:56:40000
 				t14 := x % y
-//line integer.go:56
+//line integer.go:56:40000
 				t11[3] = t13
-//line integer.go:56
+//line integer.go:56:40000
 				t12[4] = t14
+//line integer.go:57:40000
 			}
+//line integer.go:58:40000
 			t15 := o
-//line integer.go:58
+//line integer.go:58:40000
 			_ = t15[5]
+//line integer.go:59:40000
 			t16 := o
-//line integer.go:58
+//line integer.go:58:40000
 			_ = t16[6]
+//line integer.go:59:40000
 			t17 := o
-//line integer.go:58
+//line integer.go:58:40000
 			_ = t17[7]
+//line integer.go:59:40000
 			t18 := o
-//line integer.go:58
+//line integer.go:58:40000
 			_ = t18[8]
+//line integer.go:59:40000
 			t19 := x & y
+//line integer.go:60:40000
 			t20 := x | y
+//line integer.go:61:40000
 			t21 := x ^ y
+//line integer.go:62:40000
 			t22 := x &^ y
-//line integer.go:58
+//line integer.go:58:40000
 			t15[5] = t19
-//line integer.go:58
+//line integer.go:58:40000
 			t16[6] = t20
-//line integer.go:58
+//line integer.go:58:40000
 			t17[7] = t21
-//line integer.go:58
+//line integer.go:58:40000
 			t18[8] = t22
+//line integer.go:59:40000
 			t23 := o
-//line integer.go:59
+//line integer.go:59:40000
 			_ = t23[9]
+//line integer.go:60:40000
 			t24 := o
-//line integer.go:59
+//line integer.go:59:40000
 			_ = t24[10]
+//line integer.go:60:40000
 			t25 := x << (uint32(y) & 63)
+//line integer.go:61:40000
 			t26 := x >> (uint32(y) & 63)
-//line integer.go:59
+//line integer.go:59:40000
 			t23[9] = t25
-//line integer.go:59
+//line integer.go:59:40000
 			t24[10] = t26
+//line integer.go:60:40000
 			t27 := o
-//line integer.go:60
+//line integer.go:60:40000
 			_ = t27[11]
+//line integer.go:61:40000
 			t28 := o
-//line integer.go:60
+//line integer.go:60:40000
 			_ = t28[12]
+//line integer.go:61:40000
 			t29 := -x
+//line integer.go:62:40000
 			t30 := ^y
-//line integer.go:60
+//line integer.go:60:40000
 			t27[11] = t29
-//line integer.go:60
+//line integer.go:60:40000
 			t28[12] = t30
+//line integer.go:61:40000
 			t31 := o
-//line integer.go:61
+//line integer.go:61:40000
 			_ = t31[13]
+//line integer.go:62:40000
 			t32 := o
-//line integer.go:61
+//line integer.go:61:40000
 			_ = t32[14]
+//line integer.go:62:40000
 			t33 := x / 7
+//line integer.go:63:40000
 			t34 := x % 7
-//line integer.go:61
+//line integer.go:61:40000
 			t31[13] = t33
-//line integer.go:61
+//line integer.go:61:40000
 			t32[14] = t34
+//line integer.go:62:40000
 			o[15] = x/8 + x%16*min(min(x, y), 3) - max(x, y)
+//line integer.go:63:40000
 		}
+//line integer.go:64:40000
 		return
+//line integer.go:65:40000
 	}
+//line integer.go:66:40000
 	for threadX := range dimX {
+//line integer.go:67:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:68:40000
 		i := base + threadX
+//line integer.go:69:40000
 		t3 := i * 16
+//line integer.go:70:40000
 		t4 := i*16 + 16
-//line integer.go:49
+//line integer.go:49:40000
 		if i+1 >= len(in) {
+//line integer.go:50:40000
 			continue
+//line integer.go:51:40000
 		}
+//line integer.go:52:40000
 		t1 := in[i]
-//line integer.go:52
+//line integer.go:52:40000
 		t2 := in[i+1]
+//line integer.go:53:40000
 		x := t1
+//line integer.go:54:40000
 		y := t2
-//line integer.go:53
+//line integer.go:53:40000
 		o := out[t3:t4]
+//line integer.go:54:40000
 		t5 := o
-//line integer.go:54
+//line integer.go:54:40000
 		_ = t5[0]
+//line integer.go:55:40000
 		t6 := o
-//line integer.go:54
+//line integer.go:54:40000
 		_ = t6[1]
+//line integer.go:55:40000
 		t7 := o
-//line integer.go:54
+//line integer.go:54:40000
 		_ = t7[2]
+//line integer.go:55:40000
 		t8 := x + y
+//line integer.go:56:40000
 		t9 := x - y
+//line integer.go:57:40000
 		t10 := x * y
-//line integer.go:54
+//line integer.go:54:40000
 		t5[0] = t8
-//line integer.go:54
+//line integer.go:54:40000
 		t6[1] = t9
-//line integer.go:54
+//line integer.go:54:40000
 		t7[2] = t10
+//line integer.go:55:40000
 		if y != 0 {
+//line integer.go:56:40000
 			t11 := o
-//line integer.go:56
+//line integer.go:56:40000
 			_ = t11[3]
+//line integer.go:57:40000
 			t12 := o
-//line integer.go:56
+//line integer.go:56:40000
 			_ = t12[4]
-//line integer.go:56
+//line integer.go:56:40000
 			t13 := x / y
-//line integer.go:56
+//line integer.go:56:40000
 			t14 := x % y
-//line integer.go:56
+//line integer.go:56:40000
 			t11[3] = t13
-//line integer.go:56
+//line integer.go:56:40000
 			t12[4] = t14
+//line integer.go:57:40000
 		}
+//line integer.go:58:40000
 		t15 := o
-//line integer.go:58
+//line integer.go:58:40000
 		_ = t15[5]
+//line integer.go:59:40000
 		t16 := o
-//line integer.go:58
+//line integer.go:58:40000
 		_ = t16[6]
+//line integer.go:59:40000
 		t17 := o
-//line integer.go:58
+//line integer.go:58:40000
 		_ = t17[7]
+//line integer.go:59:40000
 		t18 := o
-//line integer.go:58
+//line integer.go:58:40000
 		_ = t18[8]
+//line integer.go:59:40000
 		t19 := x & y
+//line integer.go:60:40000
 		t20 := x | y
+//line integer.go:61:40000
 		t21 := x ^ y
+//line integer.go:62:40000
 		t22 := x &^ y
-//line integer.go:58
+//line integer.go:58:40000
 		t15[5] = t19
-//line integer.go:58
+//line integer.go:58:40000
 		t16[6] = t20
-//line integer.go:58
+//line integer.go:58:40000
 		t17[7] = t21
-//line integer.go:58
+//line integer.go:58:40000
 		t18[8] = t22
+//line integer.go:59:40000
 		t23 := o
-//line integer.go:59
+//line integer.go:59:40000
 		_ = t23[9]
+//line integer.go:60:40000
 		t24 := o
-//line integer.go:59
+//line integer.go:59:40000
 		_ = t24[10]
+//line integer.go:60:40000
 		t25 := x << (uint32(y) & 63)
+//line integer.go:61:40000
 		t26 := x >> (uint32(y) & 63)
-//line integer.go:59
+//line integer.go:59:40000
 		t23[9] = t25
-//line integer.go:59
+//line integer.go:59:40000
 		t24[10] = t26
+//line integer.go:60:40000
 		t27 := o
-//line integer.go:60
+//line integer.go:60:40000
 		_ = t27[11]
+//line integer.go:61:40000
 		t28 := o
-//line integer.go:60
+//line integer.go:60:40000
 		_ = t28[12]
+//line integer.go:61:40000
 		t29 := -x
+//line integer.go:62:40000
 		t30 := ^y
-//line integer.go:60
+//line integer.go:60:40000
 		t27[11] = t29
-//line integer.go:60
+//line integer.go:60:40000
 		t28[12] = t30
+//line integer.go:61:40000
 		t31 := o
-//line integer.go:61
+//line integer.go:61:40000
 		_ = t31[13]
+//line integer.go:62:40000
 		t32 := o
-//line integer.go:61
+//line integer.go:61:40000
 		_ = t32[14]
+//line integer.go:62:40000
 		t33 := x / 7
+//line integer.go:63:40000
 		t34 := x % 7
-//line integer.go:61
+//line integer.go:61:40000
 		t31[13] = t33
-//line integer.go:61
+//line integer.go:61:40000
 		t32[14] = t34
+//line integer.go:62:40000
 		o[15] = x/8 + x%16*min(min(x, y), 3) - max(x, y)
+//line integer.go:63:40000
 	}
+//line integer.go:64:40000
+}
+
+//line quern_gen.go:8322:1
+func quernPlainUint32Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_uint32Arithmetic(t, v0, v1) })
 }
 
 func quernHostUint32Arithmetic(r *host.Run) {
@@ -6879,223 +8354,309 @@ func quernRow1Uint32Arithmetic(r *host.Run, base int, in, out []uint32, dimX, ba
 			i := base + threadX
 			t3 := i * 16
 			t4 := i*16 + 16
-//line integer.go:71
+//line integer.go:71:40000
 			t1 := row[threadX]
+//line integer.go:72:40000
 			t2 := row2[threadX]
+//line integer.go:73:40000
 			x := t1
+//line integer.go:74:40000
 			y := t2
-//line integer.go:72
+//line integer.go:72:40000
 			o := out[t3:t4]
+//line integer.go:73:40000
 			t5 := o
-//line integer.go:73
+//line integer.go:73:40000
 			_ = t5[0]
+//line integer.go:74:40000
 			t6 := o
-//line integer.go:73
+//line integer.go:73:40000
 			_ = t6[1]
+//line integer.go:74:40000
 			t7 := o
-//line integer.go:73
+//line integer.go:73:40000
 			_ = t7[2]
+//line integer.go:74:40000
 			t8 := x + y
+//line integer.go:75:40000
 			t9 := x - y
+//line integer.go:76:40000
 			t10 := x * y
-//line integer.go:73
+//line integer.go:73:40000
 			t5[0] = t8
-//line integer.go:73
+//line integer.go:73:40000
 			t6[1] = t9
-//line integer.go:73
+//line integer.go:73:40000
 			t7[2] = t10
+//line integer.go:74:40000
 			if y != 0 {
+//line integer.go:75:40000
 				t11 := o
-//line integer.go:75
+//line integer.go:75:40000
 				_ = t11[3]
+//line integer.go:76:40000
 				t12 := o
-//line integer.go:75
+//line integer.go:75:40000
 				_ = t12[4]
-//line integer.go:75
+//line integer.go:75:40000
 				t13 := x / y
-//line integer.go:75
+//line integer.go:75:40000
 				t14 := x % y
-//line integer.go:75
+//line integer.go:75:40000
 				t11[3] = t13
-//line integer.go:75
+//line integer.go:75:40000
 				t12[4] = t14
+//line integer.go:76:40000
 			}
+//line integer.go:77:40000
 			t15 := o
-//line integer.go:77
+//line integer.go:77:40000
 			_ = t15[5]
+//line integer.go:78:40000
 			t16 := o
-//line integer.go:77
+//line integer.go:77:40000
 			_ = t16[6]
+//line integer.go:78:40000
 			t17 := o
-//line integer.go:77
+//line integer.go:77:40000
 			_ = t17[7]
+//line integer.go:78:40000
 			t18 := o
-//line integer.go:77
+//line integer.go:77:40000
 			_ = t18[8]
+//line integer.go:78:40000
 			t19 := x & y
+//line integer.go:79:40000
 			t20 := x | y
+//line integer.go:80:40000
 			t21 := x ^ y
+//line integer.go:81:40000
 			t22 := x &^ y
-//line integer.go:77
+//line integer.go:77:40000
 			t15[5] = t19
-//line integer.go:77
+//line integer.go:77:40000
 			t16[6] = t20
-//line integer.go:77
+//line integer.go:77:40000
 			t17[7] = t21
-//line integer.go:77
+//line integer.go:77:40000
 			t18[8] = t22
+//line integer.go:78:40000
 			t23 := o
-//line integer.go:78
+//line integer.go:78:40000
 			_ = t23[9]
+//line integer.go:79:40000
 			t24 := o
-//line integer.go:78
+//line integer.go:78:40000
 			_ = t24[10]
+//line integer.go:79:40000
 			t25 := x << (y & 63)
+//line integer.go:80:40000
 			t26 := x >> (y & 63)
-//line integer.go:78
+//line integer.go:78:40000
 			t23[9] = t25
-//line integer.go:78
+//line integer.go:78:40000
 			t24[10] = t26
+//line integer.go:79:40000
 			t27 := o
-//line integer.go:79
+//line integer.go:79:40000
 			_ = t27[11]
+//line integer.go:80:40000
 			t28 := o
-//line integer.go:79
+//line integer.go:79:40000
 			_ = t28[12]
+//line integer.go:80:40000
 			t29 := -x
+//line integer.go:81:40000
 			t30 := ^y
-//line integer.go:79
+//line integer.go:79:40000
 			t27[11] = t29
-//line integer.go:79
+//line integer.go:79:40000
 			t28[12] = t30
+//line integer.go:80:40000
 			t31 := o
-//line integer.go:80
+//line integer.go:80:40000
 			_ = t31[13]
+//line integer.go:81:40000
 			t32 := o
-//line integer.go:80
+//line integer.go:80:40000
 			_ = t32[14]
+//line integer.go:81:40000
 			t33 := x / 10
+//line integer.go:82:40000
 			t34 := x % 1000
-//line integer.go:80
+//line integer.go:80:40000
 			t31[13] = t33
-//line integer.go:80
+//line integer.go:80:40000
 			t32[14] = t34
+//line integer.go:81:40000
 			o[15] = x/8 + x%16*min(x, y) - max(x, y)
+//line integer.go:82:40000
 		}
+//line integer.go:83:40000
 		return
+//line integer.go:84:40000
 	}
+//line integer.go:85:40000
 	for threadX := range dimX {
+//line integer.go:86:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:87:40000
 		i := base + threadX
+//line integer.go:88:40000
 		t3 := i * 16
+//line integer.go:89:40000
 		t4 := i*16 + 16
-//line integer.go:68
+//line integer.go:68:40000
 		if i+1 >= len(in) {
+//line integer.go:69:40000
 			continue
+//line integer.go:70:40000
 		}
+//line integer.go:71:40000
 		t1 := in[i]
-//line integer.go:71
+//line integer.go:71:40000
 		t2 := in[i+1]
+//line integer.go:72:40000
 		x := t1
+//line integer.go:73:40000
 		y := t2
-//line integer.go:72
+//line integer.go:72:40000
 		o := out[t3:t4]
+//line integer.go:73:40000
 		t5 := o
-//line integer.go:73
+//line integer.go:73:40000
 		_ = t5[0]
+//line integer.go:74:40000
 		t6 := o
-//line integer.go:73
+//line integer.go:73:40000
 		_ = t6[1]
+//line integer.go:74:40000
 		t7 := o
-//line integer.go:73
+//line integer.go:73:40000
 		_ = t7[2]
+//line integer.go:74:40000
 		t8 := x + y
+//line integer.go:75:40000
 		t9 := x - y
+//line integer.go:76:40000
 		t10 := x * y
-//line integer.go:73
+//line integer.go:73:40000
 		t5[0] = t8
-//line integer.go:73
+//line integer.go:73:40000
 		t6[1] = t9
-//line integer.go:73
+//line integer.go:73:40000
 		t7[2] = t10
+//line integer.go:74:40000
 		if y != 0 {
+//line integer.go:75:40000
 			t11 := o
-//line integer.go:75
+//line integer.go:75:40000
 			_ = t11[3]
+//line integer.go:76:40000
 			t12 := o
-//line integer.go:75
+//line integer.go:75:40000
 			_ = t12[4]
-//line integer.go:75
+//line integer.go:75:40000
 			t13 := x / y
-//line integer.go:75
+//line integer.go:75:40000
 			t14 := x % y
-//line integer.go:75
+//line integer.go:75:40000
 			t11[3] = t13
-//line integer.go:75
+//line integer.go:75:40000
 			t12[4] = t14
+//line integer.go:76:40000
 		}
+//line integer.go:77:40000
 		t15 := o
-//line integer.go:77
+//line integer.go:77:40000
 		_ = t15[5]
+//line integer.go:78:40000
 		t16 := o
-//line integer.go:77
+//line integer.go:77:40000
 		_ = t16[6]
+//line integer.go:78:40000
 		t17 := o
-//line integer.go:77
+//line integer.go:77:40000
 		_ = t17[7]
+//line integer.go:78:40000
 		t18 := o
-//line integer.go:77
+//line integer.go:77:40000
 		_ = t18[8]
+//line integer.go:78:40000
 		t19 := x & y
+//line integer.go:79:40000
 		t20 := x | y
+//line integer.go:80:40000
 		t21 := x ^ y
+//line integer.go:81:40000
 		t22 := x &^ y
-//line integer.go:77
+//line integer.go:77:40000
 		t15[5] = t19
-//line integer.go:77
+//line integer.go:77:40000
 		t16[6] = t20
-//line integer.go:77
+//line integer.go:77:40000
 		t17[7] = t21
-//line integer.go:77
+//line integer.go:77:40000
 		t18[8] = t22
+//line integer.go:78:40000
 		t23 := o
-//line integer.go:78
+//line integer.go:78:40000
 		_ = t23[9]
+//line integer.go:79:40000
 		t24 := o
-//line integer.go:78
+//line integer.go:78:40000
 		_ = t24[10]
+//line integer.go:79:40000
 		t25 := x << (y & 63)
+//line integer.go:80:40000
 		t26 := x >> (y & 63)
-//line integer.go:78
+//line integer.go:78:40000
 		t23[9] = t25
-//line integer.go:78
+//line integer.go:78:40000
 		t24[10] = t26
+//line integer.go:79:40000
 		t27 := o
-//line integer.go:79
+//line integer.go:79:40000
 		_ = t27[11]
+//line integer.go:80:40000
 		t28 := o
-//line integer.go:79
+//line integer.go:79:40000
 		_ = t28[12]
+//line integer.go:80:40000
 		t29 := -x
+//line integer.go:81:40000
 		t30 := ^y
-//line integer.go:79
+//line integer.go:79:40000
 		t27[11] = t29
-//line integer.go:79
+//line integer.go:79:40000
 		t28[12] = t30
+//line integer.go:80:40000
 		t31 := o
-//line integer.go:80
+//line integer.go:80:40000
 		_ = t31[13]
+//line integer.go:81:40000
 		t32 := o
-//line integer.go:80
+//line integer.go:80:40000
 		_ = t32[14]
+//line integer.go:81:40000
 		t33 := x / 10
+//line integer.go:82:40000
 		t34 := x % 1000
-//line integer.go:80
+//line integer.go:80:40000
 		t31[13] = t33
-//line integer.go:80
+//line integer.go:80:40000
 		t32[14] = t34
+//line integer.go:81:40000
 		o[15] = x/8 + x%16*min(x, y) - max(x, y)
+//line integer.go:82:40000
 	}
+//line integer.go:83:40000
+}
+
+//line quern_gen.go:8657:1
+func quernPlainInt64Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_int64Arithmetic(t, v0, v1) })
 }
 
 func quernHostInt64Arithmetic(r *host.Run) {
@@ -7128,223 +8689,309 @@ func quernRow1Int64Arithmetic(r *host.Run, base int, in, out []int64, dimX, base
 			i := base + threadX
 			t3 := i * 16
 			t4 := i*16 + 16
-//line integer.go:90
+//line integer.go:90:40000
 			t1 := row[threadX]
+//line integer.go:91:40000
 			t2 := row2[threadX]
+//line integer.go:92:40000
 			x := t1
+//line integer.go:93:40000
 			y := t2
-//line integer.go:91
+//line integer.go:91:40000
 			o := out[t3:t4]
+//line integer.go:92:40000
 			t5 := o
-//line integer.go:92
+//line integer.go:92:40000
 			_ = t5[0]
+//line integer.go:93:40000
 			t6 := o
-//line integer.go:92
+//line integer.go:92:40000
 			_ = t6[1]
+//line integer.go:93:40000
 			t7 := o
-//line integer.go:92
+//line integer.go:92:40000
 			_ = t7[2]
+//line integer.go:93:40000
 			t8 := x + y
+//line integer.go:94:40000
 			t9 := x - y
+//line integer.go:95:40000
 			t10 := x * y
-//line integer.go:92
+//line integer.go:92:40000
 			t5[0] = t8
-//line integer.go:92
+//line integer.go:92:40000
 			t6[1] = t9
-//line integer.go:92
+//line integer.go:92:40000
 			t7[2] = t10
+//line integer.go:93:40000
 			if y != 0 {
+//line integer.go:94:40000
 				t11 := o
-//line integer.go:94
+//line integer.go:94:40000
 				_ = t11[3]
+//line integer.go:95:40000
 				t12 := o
-//line integer.go:94
+//line integer.go:94:40000
 				_ = t12[4]
-//line integer.go:94
+//line integer.go:94:40000
 				t13 := x / y
-//line integer.go:94
+//line integer.go:94:40000
 				t14 := x % y
-//line integer.go:94
+//line integer.go:94:40000
 				t11[3] = t13
-//line integer.go:94
+//line integer.go:94:40000
 				t12[4] = t14
+//line integer.go:95:40000
 			}
+//line integer.go:96:40000
 			t15 := o
-//line integer.go:96
+//line integer.go:96:40000
 			_ = t15[5]
+//line integer.go:97:40000
 			t16 := o
-//line integer.go:96
+//line integer.go:96:40000
 			_ = t16[6]
+//line integer.go:97:40000
 			t17 := o
-//line integer.go:96
+//line integer.go:96:40000
 			_ = t17[7]
+//line integer.go:97:40000
 			t18 := o
-//line integer.go:96
+//line integer.go:96:40000
 			_ = t18[8]
+//line integer.go:97:40000
 			t19 := x & y
+//line integer.go:98:40000
 			t20 := x | y
+//line integer.go:99:40000
 			t21 := x ^ y
+//line integer.go:100:40000
 			t22 := x &^ y
-//line integer.go:96
+//line integer.go:96:40000
 			t15[5] = t19
-//line integer.go:96
+//line integer.go:96:40000
 			t16[6] = t20
-//line integer.go:96
+//line integer.go:96:40000
 			t17[7] = t21
-//line integer.go:96
+//line integer.go:96:40000
 			t18[8] = t22
+//line integer.go:97:40000
 			t23 := o
-//line integer.go:97
+//line integer.go:97:40000
 			_ = t23[9]
+//line integer.go:98:40000
 			t24 := o
-//line integer.go:97
+//line integer.go:97:40000
 			_ = t24[10]
+//line integer.go:98:40000
 			t25 := x << (uint64(y) & 127)
+//line integer.go:99:40000
 			t26 := x >> (uint64(y) & 127)
-//line integer.go:97
+//line integer.go:97:40000
 			t23[9] = t25
-//line integer.go:97
+//line integer.go:97:40000
 			t24[10] = t26
+//line integer.go:98:40000
 			t27 := o
-//line integer.go:98
+//line integer.go:98:40000
 			_ = t27[11]
+//line integer.go:99:40000
 			t28 := o
-//line integer.go:98
+//line integer.go:98:40000
 			_ = t28[12]
+//line integer.go:99:40000
 			t29 := -x
+//line integer.go:100:40000
 			t30 := ^y
-//line integer.go:98
+//line integer.go:98:40000
 			t27[11] = t29
-//line integer.go:98
+//line integer.go:98:40000
 			t28[12] = t30
+//line integer.go:99:40000
 			t31 := o
-//line integer.go:99
+//line integer.go:99:40000
 			_ = t31[13]
+//line integer.go:100:40000
 			t32 := o
-//line integer.go:99
+//line integer.go:99:40000
 			_ = t32[14]
+//line integer.go:100:40000
 			t33 := x / 1000003
+//line integer.go:101:40000
 			t34 := x % 12
-//line integer.go:99
+//line integer.go:99:40000
 			t31[13] = t33
-//line integer.go:99
+//line integer.go:99:40000
 			t32[14] = t34
+//line integer.go:100:40000
 			o[15] = x/64 + x%4096*min(x, y) - max(x, y)
+//line integer.go:101:40000
 		}
+//line integer.go:102:40000
 		return
+//line integer.go:103:40000
 	}
+//line integer.go:104:40000
 	for threadX := range dimX {
+//line integer.go:105:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:106:40000
 		i := base + threadX
+//line integer.go:107:40000
 		t3 := i * 16
+//line integer.go:108:40000
 		t4 := i*16 + 16
-//line integer.go:87
+//line integer.go:87:40000
 		if i+1 >= len(in) {
+//line integer.go:88:40000
 			continue
+//line integer.go:89:40000
 		}
+//line integer.go:90:40000
 		t1 := in[i]
-//line integer.go:90
+//line integer.go:90:40000
 		t2 := in[i+1]
+//line integer.go:91:40000
 		x := t1
+//line integer.go:92:40000
 		y := t2
-//line integer.go:91
+//line integer.go:91:40000
 		o := out[t3:t4]
+//line integer.go:92:40000
 		t5 := o
-//line integer.go:92
+//line integer.go:92:40000
 		_ = t5[0]
+//line integer.go:93:40000
 		t6 := o
-//line integer.go:92
+//line integer.go:92:40000
 		_ = t6[1]
+//line integer.go:93:40000
 		t7 := o
-//line integer.go:92
+//line integer.go:92:40000
 		_ = t7[2]
+//line integer.go:93:40000
 		t8 := x + y
+//line integer.go:94:40000
 		t9 := x - y
+//line integer.go:95:40000
 		t10 := x * y
-//line integer.go:92
+//line integer.go:92:40000
 		t5[0] = t8
-//line integer.go:92
+//line integer.go:92:40000
 		t6[1] = t9
-//line integer.go:92
+//line integer.go:92:40000
 		t7[2] = t10
+//line integer.go:93:40000
 		if y != 0 {
+//line integer.go:94:40000
 			t11 := o
-//line integer.go:94
+//line integer.go:94:40000
 			_ = t11[3]
+//line integer.go:95:40000
 			t12 := o
-//line integer.go:94
+//line integer.go:94:40000
 			_ = t12[4]
-//line integer.go:94
+//line integer.go:94:40000
 			t13 := x / y
-//line integer.go:94
+//line integer.go:94:40000
 			t14 := x % y
-//line integer.go:94
+//line integer.go:94:40000
 			t11[3] = t13
-//line integer.go:94
+//line integer.go:94:40000
 			t12[4] = t14
+//line integer.go:95:40000
 		}
+//line integer.go:96:40000
 		t15 := o
-//line integer.go:96
+//line integer.go:96:40000
 		_ = t15[5]
+//line integer.go:97:40000
 		t16 := o
-//line integer.go:96
+//line integer.go:96:40000
 		_ = t16[6]
+//line integer.go:97:40000
 		t17 := o
-//line integer.go:96
+//line integer.go:96:40000
 		_ = t17[7]
+//line integer.go:97:40000
 		t18 := o
-//line integer.go:96
+//line integer.go:96:40000
 		_ = t18[8]
+//line integer.go:97:40000
 		t19 := x & y
+//line integer.go:98:40000
 		t20 := x | y
+//line integer.go:99:40000
 		t21 := x ^ y
+//line integer.go:100:40000
 		t22 := x &^ y
-//line integer.go:96
+//line integer.go:96:40000
 		t15[5] = t19
-//line integer.go:96
+//line integer.go:96:40000
 		t16[6] = t20
-//line integer.go:96
+//line integer.go:96:40000
 		t17[7] = t21
-//line integer.go:96
+//line integer.go:96:40000
 		t18[8] = t22
+//line integer.go:97:40000
 		t23 := o
-//line integer.go:97
+//line integer.go:97:40000
 		_ = t23[9]
+//line integer.go:98:40000
 		t24 := o
-//line integer.go:97
+//line integer.go:97:40000
 		_ = t24[10]
+//line integer.go:98:40000
 		t25 := x << (uint64(y) & 127)
+//line integer.go:99:40000
 		t26 := x >> (uint64(y) & 127)
-//line integer.go:97
+//line integer.go:97:40000
 		t23[9] = t25
-//line integer.go:97
+//line integer.go:97:40000
 		t24[10] = t26
+//line integer.go:98:40000
 		t27 := o
-//line integer.go:98
+//line integer.go:98:40000
 		_ = t27[11]
+//line integer.go:99:40000
 		t28 := o
-//line integer.go:98
+//line integer.go:98:40000
 		_ = t28[12]
+//line integer.go:99:40000
 		t29 := -x
+//line integer.go:100:40000
 		t30 := ^y
-//line integer.go:98
+//line integer.go:98:40000
 		t27[11] = t29
-//line integer.go:98
+//line integer.go:98:40000
 		t28[12] = t30
+//line integer.go:99:40000
 		t31 := o
-//line integer.go:99
+//line integer.go:99:40000
 		_ = t31[13]
+//line integer.go:100:40000
 		t32 := o
-//line integer.go:99
+//line integer.go:99:40000
 		_ = t32[14]
+//line integer.go:100:40000
 		t33 := x / 1000003
+//line integer.go:101:40000
 		t34 := x % 12
-//line integer.go:99
+//line integer.go:99:40000
 		t31[13] = t33
-//line integer.go:99
+//line integer.go:99:40000
 		t32[14] = t34
+//line integer.go:100:40000
 		o[15] = x/64 + x%4096*min(x, y) - max(x, y)
+//line integer.go:101:40000
 	}
+//line integer.go:102:40000
+}
+
+//line quern_gen.go:8992:1
+func quernPlainUint64Arithmetic(r *host.Run) {
+	v0, v1 := host.Slice[uint64](r, 0), host.Slice[uint64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_uint64Arithmetic(t, v0, v1) })
 }
 
 func quernHostUint64Arithmetic(r *host.Run) {
@@ -7377,223 +9024,309 @@ func quernRow1Uint64Arithmetic(r *host.Run, base int, in, out []uint64, dimX, ba
 			i := base + threadX
 			t3 := i * 16
 			t4 := i*16 + 16
-//line integer.go:109
+//line integer.go:109:40000
 			t1 := row[threadX]
+//line integer.go:110:40000
 			t2 := row2[threadX]
+//line integer.go:111:40000
 			x := t1
+//line integer.go:112:40000
 			y := t2
-//line integer.go:110
+//line integer.go:110:40000
 			o := out[t3:t4]
+//line integer.go:111:40000
 			t5 := o
-//line integer.go:111
+//line integer.go:111:40000
 			_ = t5[0]
+//line integer.go:112:40000
 			t6 := o
-//line integer.go:111
+//line integer.go:111:40000
 			_ = t6[1]
+//line integer.go:112:40000
 			t7 := o
-//line integer.go:111
+//line integer.go:111:40000
 			_ = t7[2]
+//line integer.go:112:40000
 			t8 := x + y
+//line integer.go:113:40000
 			t9 := x - y
+//line integer.go:114:40000
 			t10 := x * y
-//line integer.go:111
+//line integer.go:111:40000
 			t5[0] = t8
-//line integer.go:111
+//line integer.go:111:40000
 			t6[1] = t9
-//line integer.go:111
+//line integer.go:111:40000
 			t7[2] = t10
+//line integer.go:112:40000
 			if y != 0 {
+//line integer.go:113:40000
 				t11 := o
-//line integer.go:113
+//line integer.go:113:40000
 				_ = t11[3]
+//line integer.go:114:40000
 				t12 := o
-//line integer.go:113
+//line integer.go:113:40000
 				_ = t12[4]
-//line integer.go:113
+//line integer.go:113:40000
 				t13 := x / y
-//line integer.go:113
+//line integer.go:113:40000
 				t14 := x % y
-//line integer.go:113
+//line integer.go:113:40000
 				t11[3] = t13
-//line integer.go:113
+//line integer.go:113:40000
 				t12[4] = t14
+//line integer.go:114:40000
 			}
+//line integer.go:115:40000
 			t15 := o
-//line integer.go:115
+//line integer.go:115:40000
 			_ = t15[5]
+//line integer.go:116:40000
 			t16 := o
-//line integer.go:115
+//line integer.go:115:40000
 			_ = t16[6]
+//line integer.go:116:40000
 			t17 := o
-//line integer.go:115
+//line integer.go:115:40000
 			_ = t17[7]
+//line integer.go:116:40000
 			t18 := o
-//line integer.go:115
+//line integer.go:115:40000
 			_ = t18[8]
+//line integer.go:116:40000
 			t19 := x & y
+//line integer.go:117:40000
 			t20 := x | y
+//line integer.go:118:40000
 			t21 := x ^ y
+//line integer.go:119:40000
 			t22 := x &^ y
-//line integer.go:115
+//line integer.go:115:40000
 			t15[5] = t19
-//line integer.go:115
+//line integer.go:115:40000
 			t16[6] = t20
-//line integer.go:115
+//line integer.go:115:40000
 			t17[7] = t21
-//line integer.go:115
+//line integer.go:115:40000
 			t18[8] = t22
+//line integer.go:116:40000
 			t23 := o
-//line integer.go:116
+//line integer.go:116:40000
 			_ = t23[9]
+//line integer.go:117:40000
 			t24 := o
-//line integer.go:116
+//line integer.go:116:40000
 			_ = t24[10]
+//line integer.go:117:40000
 			t25 := x << (y & 127)
+//line integer.go:118:40000
 			t26 := x >> (y & 127)
-//line integer.go:116
+//line integer.go:116:40000
 			t23[9] = t25
-//line integer.go:116
+//line integer.go:116:40000
 			t24[10] = t26
+//line integer.go:117:40000
 			t27 := o
-//line integer.go:117
+//line integer.go:117:40000
 			_ = t27[11]
+//line integer.go:118:40000
 			t28 := o
-//line integer.go:117
+//line integer.go:117:40000
 			_ = t28[12]
+//line integer.go:118:40000
 			t29 := -x
+//line integer.go:119:40000
 			t30 := ^y
-//line integer.go:117
+//line integer.go:117:40000
 			t27[11] = t29
-//line integer.go:117
+//line integer.go:117:40000
 			t28[12] = t30
+//line integer.go:118:40000
 			t31 := o
-//line integer.go:118
+//line integer.go:118:40000
 			_ = t31[13]
+//line integer.go:119:40000
 			t32 := o
-//line integer.go:118
+//line integer.go:118:40000
 			_ = t32[14]
+//line integer.go:119:40000
 			t33 := x / 10
+//line integer.go:120:40000
 			t34 := x % 1000000007
-//line integer.go:118
+//line integer.go:118:40000
 			t31[13] = t33
-//line integer.go:118
+//line integer.go:118:40000
 			t32[14] = t34
+//line integer.go:119:40000
 			o[15] = x/64 + x%4096*min(x, y) - max(x, y)
+//line integer.go:120:40000
 		}
+//line integer.go:121:40000
 		return
+//line integer.go:122:40000
 	}
+//line integer.go:123:40000
 	for threadX := range dimX {
+//line integer.go:124:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:125:40000
 		i := base + threadX
+//line integer.go:126:40000
 		t3 := i * 16
+//line integer.go:127:40000
 		t4 := i*16 + 16
-//line integer.go:106
+//line integer.go:106:40000
 		if i+1 >= len(in) {
+//line integer.go:107:40000
 			continue
+//line integer.go:108:40000
 		}
+//line integer.go:109:40000
 		t1 := in[i]
-//line integer.go:109
+//line integer.go:109:40000
 		t2 := in[i+1]
+//line integer.go:110:40000
 		x := t1
+//line integer.go:111:40000
 		y := t2
-//line integer.go:110
+//line integer.go:110:40000
 		o := out[t3:t4]
+//line integer.go:111:40000
 		t5 := o
-//line integer.go:111
+//line integer.go:111:40000
 		_ = t5[0]
+//line integer.go:112:40000
 		t6 := o
-//line integer.go:111
+//line integer.go:111:40000
 		_ = t6[1]
+//line integer.go:112:40000
 		t7 := o
-//line integer.go:111
+//line integer.go:111:40000
 		_ = t7[2]
+//line integer.go:112:40000
 		t8 := x + y
+//line integer.go:113:40000
 		t9 := x - y
+//line integer.go:114:40000
 		t10 := x * y
-//line integer.go:111
+//line integer.go:111:40000
 		t5[0] = t8
-//line integer.go:111
+//line integer.go:111:40000
 		t6[1] = t9
-//line integer.go:111
+//line integer.go:111:40000
 		t7[2] = t10
+//line integer.go:112:40000
 		if y != 0 {
+//line integer.go:113:40000
 			t11 := o
-//line integer.go:113
+//line integer.go:113:40000
 			_ = t11[3]
+//line integer.go:114:40000
 			t12 := o
-//line integer.go:113
+//line integer.go:113:40000
 			_ = t12[4]
-//line integer.go:113
+//line integer.go:113:40000
 			t13 := x / y
-//line integer.go:113
+//line integer.go:113:40000
 			t14 := x % y
-//line integer.go:113
+//line integer.go:113:40000
 			t11[3] = t13
-//line integer.go:113
+//line integer.go:113:40000
 			t12[4] = t14
+//line integer.go:114:40000
 		}
+//line integer.go:115:40000
 		t15 := o
-//line integer.go:115
+//line integer.go:115:40000
 		_ = t15[5]
+//line integer.go:116:40000
 		t16 := o
-//line integer.go:115
+//line integer.go:115:40000
 		_ = t16[6]
+//line integer.go:116:40000
 		t17 := o
-//line integer.go:115
+//line integer.go:115:40000
 		_ = t17[7]
+//line integer.go:116:40000
 		t18 := o
-//line integer.go:115
+//line integer.go:115:40000
 		_ = t18[8]
+//line integer.go:116:40000
 		t19 := x & y
+//line integer.go:117:40000
 		t20 := x | y
+//line integer.go:118:40000
 		t21 := x ^ y
+//line integer.go:119:40000
 		t22 := x &^ y
-//line integer.go:115
+//line integer.go:115:40000
 		t15[5] = t19
-//line integer.go:115
+//line integer.go:115:40000
 		t16[6] = t20
-//line integer.go:115
+//line integer.go:115:40000
 		t17[7] = t21
-//line integer.go:115
+//line integer.go:115:40000
 		t18[8] = t22
+//line integer.go:116:40000
 		t23 := o
-//line integer.go:116
+//line integer.go:116:40000
 		_ = t23[9]
+//line integer.go:117:40000
 		t24 := o
-//line integer.go:116
+//line integer.go:116:40000
 		_ = t24[10]
+//line integer.go:117:40000
 		t25 := x << (y & 127)
+//line integer.go:118:40000
 		t26 := x >> (y & 127)
-//line integer.go:116
+//line integer.go:116:40000
 		t23[9] = t25
-//line integer.go:116
+//line integer.go:116:40000
 		t24[10] = t26
+//line integer.go:117:40000
 		t27 := o
-//line integer.go:117
+//line integer.go:117:40000
 		_ = t27[11]
+//line integer.go:118:40000
 		t28 := o
-//line integer.go:117
+//line integer.go:117:40000
 		_ = t28[12]
+//line integer.go:118:40000
 		t29 := -x
+//line integer.go:119:40000
 		t30 := ^y
-//line integer.go:117
+//line integer.go:117:40000
 		t27[11] = t29
-//line integer.go:117
+//line integer.go:117:40000
 		t28[12] = t30
+//line integer.go:118:40000
 		t31 := o
-//line integer.go:118
+//line integer.go:118:40000
 		_ = t31[13]
+//line integer.go:119:40000
 		t32 := o
-//line integer.go:118
+//line integer.go:118:40000
 		_ = t32[14]
+//line integer.go:119:40000
 		t33 := x / 10
+//line integer.go:120:40000
 		t34 := x % 1000000007
-//line integer.go:118
+//line integer.go:118:40000
 		t31[13] = t33
-//line integer.go:118
+//line integer.go:118:40000
 		t32[14] = t34
+//line integer.go:119:40000
 		o[15] = x/64 + x%4096*min(x, y) - max(x, y)
+//line integer.go:120:40000
 	}
+//line integer.go:121:40000
+}
+
+//line quern_gen.go:9327:1
+func quernPlainIntArithmetic(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_intArithmetic(t, v0, v1) })
 }
 
 func quernHostIntArithmetic(r *host.Run) {
@@ -7626,73 +9359,129 @@ func quernRow1IntArithmetic(r *host.Run, base int, in, out []int64, dimX, base2 
 			i := base + threadX
 			t3 := i * 8
 			t4 := i*8 + 8
-//line integer.go:130
+//line integer.go:130:40000
 			t1 := int(row[threadX])
+//line integer.go:131:40000
 			t2 := int(row2[threadX])
+//line integer.go:132:40000
 			x := t1
+//line integer.go:133:40000
 			y := t2
-//line integer.go:131
+//line integer.go:131:40000
 			o := out[t3:t4]
+//line integer.go:132:40000
 			o[0] = int64(x*y + 3)
+//line integer.go:133:40000
 			o[1] = int64((x + y) >> 1)
+//line integer.go:134:40000
 			o[2] = int64(x % 1000)
+//line integer.go:135:40000
 			o[3] = int64(uint(x) / 10)
+//line integer.go:136:40000
 			o[4] = int64(int32(x)) * int64(int16(y))
+//line integer.go:137:40000
 			t5 := x
+//line integer.go:138:40000
 			t6 := y
+//line integer.go:139:40000
 			lo := t5
+//line integer.go:140:40000
 			hi := t6
-//line integer.go:138
+//line integer.go:138:40000
 			if lo > hi {
+//line integer.go:139:40000
 				t7 := hi
+//line integer.go:140:40000
 				t8 := lo
+//line integer.go:141:40000
 				lo = t7
+//line integer.go:142:40000
 				hi = t8
+//line integer.go:143:40000
 			}
-//line integer.go:141
+//line integer.go:141:40000
 			o[5] = int64(hi - lo)
+//line integer.go:142:40000
 			o[6] = int64(x&255) * int64(y&65535)
+//line integer.go:143:40000
 			o[7] = int64(i*i*i*i*i*i*i*i*i*i*i) + int64(x<<40>>40)
+//line integer.go:144:40000
 		}
+//line integer.go:145:40000
 		return
+//line integer.go:146:40000
 	}
+//line integer.go:147:40000
 	for threadX := range dimX {
+//line integer.go:148:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:149:40000
 		i := base + threadX
+//line integer.go:150:40000
 		t3 := i * 8
+//line integer.go:151:40000
 		t4 := i*8 + 8
-//line integer.go:127
+//line integer.go:127:40000
 		if i+1 >= len(in) {
+//line integer.go:128:40000
 			continue
+//line integer.go:129:40000
 		}
+//line integer.go:130:40000
 		t1 := int(in[i])
-//line integer.go:130
+//line integer.go:130:40000
 		t2 := int(in[i+1])
+//line integer.go:131:40000
 		x := t1
+//line integer.go:132:40000
 		y := t2
-//line integer.go:131
+//line integer.go:131:40000
 		o := out[t3:t4]
+//line integer.go:132:40000
 		o[0] = int64(x*y + 3)
+//line integer.go:133:40000
 		o[1] = int64((x + y) >> 1)
+//line integer.go:134:40000
 		o[2] = int64(x % 1000)
+//line integer.go:135:40000
 		o[3] = int64(uint(x) / 10)
+//line integer.go:136:40000
 		o[4] = int64(int32(x)) * int64(int16(y))
+//line integer.go:137:40000
 		t5 := x
+//line integer.go:138:40000
 		t6 := y
+//line integer.go:139:40000
 		lo := t5
+//line integer.go:140:40000
 		hi := t6
-//line integer.go:138
+//line integer.go:138:40000
 		if lo > hi {
+//line integer.go:139:40000
 			t7 := hi
+//line integer.go:140:40000
 			t8 := lo
+//line integer.go:141:40000
 			lo = t7
+//line integer.go:142:40000
 			hi = t8
+//line integer.go:143:40000
 		}
-//line integer.go:141
+//line integer.go:141:40000
 		o[5] = int64(hi - lo)
+//line integer.go:142:40000
 		o[6] = int64(x&255) * int64(y&65535)
+//line integer.go:143:40000
 		o[7] = int64(i*i*i*i*i*i*i*i*i*i*i) + int64(x<<40>>40)
+//line integer.go:144:40000
 	}
+//line integer.go:145:40000
+}
+
+//line quern_gen.go:9482:1
+func quernPlainConversions(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_conversions(t, v0, v1) })
 }
 
 func quernHostConversions(r *host.Run) {
@@ -7723,120 +9512,189 @@ func quernRow1Conversions(r *host.Run, base int, in, out []int64, dimX int) {
 			i := base + threadX
 			t1 := i * 16
 			t2 := i*16 + 16
-//line integer.go:152
+//line integer.go:152:40000
 			x := row[threadX]
+//line integer.go:153:40000
 			o := out[t1:t2]
+//line integer.go:154:40000
 			t3 := o
-//line integer.go:154
+//line integer.go:154:40000
 			_ = t3[0]
+//line integer.go:155:40000
 			t4 := o
-//line integer.go:154
+//line integer.go:154:40000
 			_ = t4[1]
+//line integer.go:155:40000
 			t5 := o
-//line integer.go:154
+//line integer.go:154:40000
 			_ = t5[2]
+//line integer.go:155:40000
 			t6 := int64(int8(x))
+//line integer.go:156:40000
 			t7 := int64(int16(x))
+//line integer.go:157:40000
 			t8 := int64(int32(x))
-//line integer.go:154
+//line integer.go:154:40000
 			t3[0] = t6
-//line integer.go:154
+//line integer.go:154:40000
 			t4[1] = t7
-//line integer.go:154
+//line integer.go:154:40000
 			t5[2] = t8
+//line integer.go:155:40000
 			t9 := o
-//line integer.go:155
+//line integer.go:155:40000
 			_ = t9[3]
+//line integer.go:156:40000
 			t10 := o
-//line integer.go:155
+//line integer.go:155:40000
 			_ = t10[4]
+//line integer.go:156:40000
 			t11 := o
-//line integer.go:155
+//line integer.go:155:40000
 			_ = t11[5]
+//line integer.go:156:40000
 			t12 := int64(uint8(x))
+//line integer.go:157:40000
 			t13 := int64(uint16(x))
+//line integer.go:158:40000
 			t14 := int64(uint32(x))
-//line integer.go:155
+//line integer.go:155:40000
 			t9[3] = t12
-//line integer.go:155
+//line integer.go:155:40000
 			t10[4] = t13
-//line integer.go:155
+//line integer.go:155:40000
 			t11[5] = t14
+//line integer.go:156:40000
 			o[6] = int64(uint64(x) >> 1)
+//line integer.go:157:40000
 			o[7] = int64(float32(int32(x)))
+//line integer.go:158:40000
 			o[8] = int64(float64(int32(x)) * 0.5)
+//line integer.go:159:40000
 			o[9] = int64(int32(float32(int16(x)) * 0.25))
+//line integer.go:160:40000
 			o[10] = int64(uint8(float32(uint8(x))))
+//line integer.go:161:40000
 			o[11] = int64(float64(x>>12) / 3)
+//line integer.go:162:40000
 			o[12] = int64(int16(int8(x))) + int64(uint16(int8(x)))
+//line integer.go:163:40000
 			if x&1 == 0 {
+//line integer.go:164:40000
 				o[13] = 1
+//line integer.go:165:40000
 			}
+//line integer.go:166:40000
 			o[14] = int64(int8(uint8(x) + 200))
+//line integer.go:167:40000
 			o[15] = int64(uint32(int8(x)))
+//line integer.go:168:40000
 		}
+//line integer.go:169:40000
 		return
+//line integer.go:170:40000
 	}
+//line integer.go:171:40000
 	for threadX := range dimX {
+//line integer.go:172:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:173:40000
 		i := base + threadX
+//line integer.go:174:40000
 		t1 := i * 16
+//line integer.go:175:40000
 		t2 := i*16 + 16
-//line integer.go:149
+//line integer.go:149:40000
 		if i >= len(in) {
+//line integer.go:150:40000
 			continue
+//line integer.go:151:40000
 		}
+//line integer.go:152:40000
 		x := in[i]
+//line integer.go:153:40000
 		o := out[t1:t2]
+//line integer.go:154:40000
 		t3 := o
-//line integer.go:154
+//line integer.go:154:40000
 		_ = t3[0]
+//line integer.go:155:40000
 		t4 := o
-//line integer.go:154
+//line integer.go:154:40000
 		_ = t4[1]
+//line integer.go:155:40000
 		t5 := o
-//line integer.go:154
+//line integer.go:154:40000
 		_ = t5[2]
+//line integer.go:155:40000
 		t6 := int64(int8(x))
+//line integer.go:156:40000
 		t7 := int64(int16(x))
+//line integer.go:157:40000
 		t8 := int64(int32(x))
-//line integer.go:154
+//line integer.go:154:40000
 		t3[0] = t6
-//line integer.go:154
+//line integer.go:154:40000
 		t4[1] = t7
-//line integer.go:154
+//line integer.go:154:40000
 		t5[2] = t8
+//line integer.go:155:40000
 		t9 := o
-//line integer.go:155
+//line integer.go:155:40000
 		_ = t9[3]
+//line integer.go:156:40000
 		t10 := o
-//line integer.go:155
+//line integer.go:155:40000
 		_ = t10[4]
+//line integer.go:156:40000
 		t11 := o
-//line integer.go:155
+//line integer.go:155:40000
 		_ = t11[5]
+//line integer.go:156:40000
 		t12 := int64(uint8(x))
+//line integer.go:157:40000
 		t13 := int64(uint16(x))
+//line integer.go:158:40000
 		t14 := int64(uint32(x))
-//line integer.go:155
+//line integer.go:155:40000
 		t9[3] = t12
-//line integer.go:155
+//line integer.go:155:40000
 		t10[4] = t13
-//line integer.go:155
+//line integer.go:155:40000
 		t11[5] = t14
+//line integer.go:156:40000
 		o[6] = int64(uint64(x) >> 1)
+//line integer.go:157:40000
 		o[7] = int64(float32(int32(x)))
+//line integer.go:158:40000
 		o[8] = int64(float64(int32(x)) * 0.5)
+//line integer.go:159:40000
 		o[9] = int64(int32(float32(int16(x)) * 0.25))
+//line integer.go:160:40000
 		o[10] = int64(uint8(float32(uint8(x))))
+//line integer.go:161:40000
 		o[11] = int64(float64(x>>12) / 3)
+//line integer.go:162:40000
 		o[12] = int64(int16(int8(x))) + int64(uint16(int8(x)))
+//line integer.go:163:40000
 		if x&1 == 0 {
+//line integer.go:164:40000
 			o[13] = 1
+//line integer.go:165:40000
 		}
+//line integer.go:166:40000
 		o[14] = int64(int8(uint8(x) + 200))
+//line integer.go:167:40000
 		o[15] = int64(uint32(int8(x)))
+//line integer.go:168:40000
 	}
+//line integer.go:169:40000
+}
+
+//line quern_gen.go:9695:1
+func quernPlainBitTricks(r *host.Run) {
+	v0, v1 := host.Slice[uint64](r, 0), host.Slice[uint64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_bitTricks(t, v0, v1) })
 }
 
 func quernHostBitTricks(r *host.Run) {
@@ -7867,120 +9725,192 @@ func quernRow1BitTricks(r *host.Run, base int, in, out []uint64, dimX int) {
 			i := base + threadX
 			t1 := i * 16
 			t2 := i*16 + 16
-//line integer.go:176
+//line integer.go:176:40000
 			x := row[threadX]
+//line integer.go:177:40000
 			o := out[t1:t2]
+//line integer.go:178:40000
 			o[0] = uint64(bits.LeadingZeros64(x))
+//line integer.go:179:40000
 			o[1] = uint64(bits.LeadingZeros32(uint32(x)))
+//line integer.go:180:40000
 			o[2] = uint64(bits.TrailingZeros64(x))
+//line integer.go:181:40000
 			o[3] = uint64(bits.TrailingZeros16(uint16(x)))
+//line integer.go:182:40000
 			o[4] = uint64(bits.OnesCount64(x))
+//line integer.go:183:40000
 			o[5] = uint64(bits.OnesCount8(uint8(x)))
+//line integer.go:184:40000
 			o[6] = bits.Reverse64(x)
+//line integer.go:185:40000
 			o[7] = uint64(bits.Reverse16(uint16(x)))
+//line integer.go:186:40000
 			o[8] = bits.ReverseBytes64(x)
+//line integer.go:187:40000
 			o[9] = uint64(bits.RotateLeft32(uint32(x), int(x>>32)%70))
+//line integer.go:188:40000
 			o[10] = bits.RotateLeft64(x, -13)
+//line integer.go:189:40000
 			o[11] = uint64(32 - bits.LeadingZeros32(uint32(x)))
+//line integer.go:190:40000
 			t3 := x
+//line integer.go:191:40000
 			t4 := x ^ 11400714819323198485
+//line integer.go:192:40000
 			hi := func() uint64 { hi, _ := bits.Mul64(t3, t4); return hi }()
+//line integer.go:193:40000
 			lo := t3 * t4
-//line integer.go:191
+//line integer.go:191:40000
 			t5 := o
-//line integer.go:191
+//line integer.go:191:40000
 			_ = t5[12]
+//line integer.go:192:40000
 			t6 := o
-//line integer.go:191
+//line integer.go:191:40000
 			_ = t6[13]
+//line integer.go:192:40000
 			t7 := hi
+//line integer.go:193:40000
 			t8 := lo
-//line integer.go:191
+//line integer.go:191:40000
 			t5[12] = t7
-//line integer.go:191
+//line integer.go:191:40000
 			t6[13] = t8
+//line integer.go:192:40000
 			t9 := x
+//line integer.go:193:40000
 			t10 := x << 1
-//line integer.go:192
+//line integer.go:192:40000
 			sum, carryOut := bits.Add64(t9, t10, 1)
+//line integer.go:193:40000
 			sum2 := sum
+//line integer.go:194:40000
 			carry := carryOut
-//line integer.go:193
+//line integer.go:193:40000
 			t13 := o
-//line integer.go:193
+//line integer.go:193:40000
 			_ = t13[14]
+//line integer.go:194:40000
 			t14 := o
-//line integer.go:193
+//line integer.go:193:40000
 			_ = t14[15]
+//line integer.go:194:40000
 			t15 := sum2
+//line integer.go:195:40000
 			t16 := carry
-//line integer.go:193
+//line integer.go:193:40000
 			t13[14] = t15
-//line integer.go:193
+//line integer.go:193:40000
 			t14[15] = t16
+//line integer.go:194:40000
 		}
+//line integer.go:195:40000
 		return
+//line integer.go:196:40000
 	}
+//line integer.go:197:40000
 	for threadX := range dimX {
+//line integer.go:198:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:199:40000
 		i := base + threadX
+//line integer.go:200
 		t1 := i * 16
 		t2 := i*16 + 16
-//line integer.go:173
+//line integer.go:173:40000
 		if i >= len(in) {
+//line integer.go:174:40000
 			continue
+//line integer.go:175:40000
 		}
+//line integer.go:176:40000
 		x := in[i]
+//line integer.go:177:40000
 		o := out[t1:t2]
+//line integer.go:178:40000
 		o[0] = uint64(bits.LeadingZeros64(x))
+//line integer.go:179:40000
 		o[1] = uint64(bits.LeadingZeros32(uint32(x)))
+//line integer.go:180:40000
 		o[2] = uint64(bits.TrailingZeros64(x))
+//line integer.go:181:40000
 		o[3] = uint64(bits.TrailingZeros16(uint16(x)))
+//line integer.go:182:40000
 		o[4] = uint64(bits.OnesCount64(x))
+//line integer.go:183:40000
 		o[5] = uint64(bits.OnesCount8(uint8(x)))
+//line integer.go:184:40000
 		o[6] = bits.Reverse64(x)
+//line integer.go:185:40000
 		o[7] = uint64(bits.Reverse16(uint16(x)))
+//line integer.go:186:40000
 		o[8] = bits.ReverseBytes64(x)
+//line integer.go:187:40000
 		o[9] = uint64(bits.RotateLeft32(uint32(x), int(x>>32)%70))
+//line integer.go:188:40000
 		o[10] = bits.RotateLeft64(x, -13)
+//line integer.go:189:40000
 		o[11] = uint64(32 - bits.LeadingZeros32(uint32(x)))
+//line integer.go:190:40000
 		t3 := x
+//line integer.go:191:40000
 		t4 := x ^ 11400714819323198485
+//line integer.go:192:40000
 		hi := func() uint64 { hi, _ := bits.Mul64(t3, t4); return hi }()
+//line integer.go:193:40000
 		lo := t3 * t4
-//line integer.go:191
+//line integer.go:191:40000
 		t5 := o
-//line integer.go:191
+//line integer.go:191:40000
 		_ = t5[12]
+//line integer.go:192:40000
 		t6 := o
-//line integer.go:191
+//line integer.go:191:40000
 		_ = t6[13]
+//line integer.go:192:40000
 		t7 := hi
+//line integer.go:193:40000
 		t8 := lo
-//line integer.go:191
+//line integer.go:191:40000
 		t5[12] = t7
-//line integer.go:191
+//line integer.go:191:40000
 		t6[13] = t8
+//line integer.go:192:40000
 		t9 := x
+//line integer.go:193:40000
 		t10 := x << 1
-//line integer.go:192
+//line integer.go:192:40000
 		sum, carryOut := bits.Add64(t9, t10, 1)
+//line integer.go:193:40000
 		sum2 := sum
+//line integer.go:194:40000
 		carry := carryOut
-//line integer.go:193
+//line integer.go:193:40000
 		t13 := o
-//line integer.go:193
+//line integer.go:193:40000
 		_ = t13[14]
+//line integer.go:194:40000
 		t14 := o
-//line integer.go:193
+//line integer.go:193:40000
 		_ = t14[15]
+//line integer.go:194:40000
 		t15 := sum2
+//line integer.go:195:40000
 		t16 := carry
-//line integer.go:193
+//line integer.go:193:40000
 		t13[14] = t15
-//line integer.go:193
+//line integer.go:193:40000
 		t14[15] = t16
+//line integer.go:194:40000
 	}
+//line integer.go:195:40000
+}
+
+//line quern_gen.go:9911:1
+func quernPlainComparisons(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_comparisons(t, v0, v1) })
 }
 
 func quernHostComparisons(r *host.Run) {
@@ -8013,11 +9943,14 @@ func quernRow1Comparisons(r *host.Run, base int, in, out []int64, dimX, base2 in
 			r.ThreadIdx.X = threadX
 //line integer.go:202
 			t1 := row[threadX]
+//line integer.go:203:40000
 			t2 := row2[threadX]
+//line integer.go:204
 			x := t1
 			y := t2
-//line integer.go:203
+//line integer.go:203:40000
 			var r2 int64
+//line integer.go:204
 			t3 := x < y
 //line integer.go:204
 			result0 := func1(t3, 1)
@@ -8039,45 +9972,61 @@ func quernRow1Comparisons(r *host.Run, base int, in, out []int64, dimX, base2 in
 			add := result0 + result02 + result03 + result04 + result05 + result06
 //line integer.go:205
 			r2 += add
+//line integer.go:206:40000
 			t15 := uint64(x) < uint64(y)
-//line integer.go:206
+//line integer.go:206:40000
 			result07 := func1(t15, 64)
+//line integer.go:207:40000
 			t17 := int8(x) < int8(y)
-//line integer.go:206
+//line integer.go:206:40000
 			result08 := func1(t17, 128)
+//line integer.go:207:40000
 			t19 := uint8(x) >= uint8(y)
-//line integer.go:206
+//line integer.go:206:40000
 			result09 := func1(t19, 256)
+//line integer.go:207:40000
 			r2 += result07 + result08 + result09
-//line integer.go:207
+//line integer.go:207:40000
 			t21 := x > 0 && y > 0 || x < 0 && !(y < 0)
-//line integer.go:207
+//line integer.go:207:40000
 			result010 := func1(t21, 512)
+//line integer.go:208:40000
 			r2 += result010
-//line integer.go:208
+//line integer.go:208:40000
 			t23 := int32(x) > int32(y) && x/(y|1) > 3
-//line integer.go:208
+//line integer.go:208:40000
 			result011 := func1(t23, 1024)
+//line integer.go:209:40000
 			r2 += result011
-//line integer.go:209
+//line integer.go:209:40000
 			row3[threadX] = r2
+//line integer.go:210:40000
 		}
+//line integer.go:211:40000
 		return
+//line integer.go:212:40000
 	}
+//line integer.go:213:40000
 	for threadX := range dimX {
+//line integer.go:214:40000
 		r.ThreadIdx.X = threadX
+//line integer.go:215:40000
 		i := base + threadX
-//line integer.go:199
+//line integer.go:199:40000
 		if i+1 >= len(in) {
+//line integer.go:200
 			continue
 		}
 		t1 := in[i]
 //line integer.go:202
 		t2 := in[i+1]
+//line integer.go:203:40000
 		x := t1
+//line integer.go:204
 		y := t2
-//line integer.go:203
+//line integer.go:203:40000
 		var r2 int64
+//line integer.go:204
 		t3 := x < y
 //line integer.go:204
 		result0 := func1(t3, 1)
@@ -8099,29 +10048,43 @@ func quernRow1Comparisons(r *host.Run, base int, in, out []int64, dimX, base2 in
 		add := result0 + result02 + result03 + result04 + result05 + result06
 //line integer.go:205
 		r2 += add
+//line integer.go:206:40000
 		t15 := uint64(x) < uint64(y)
-//line integer.go:206
+//line integer.go:206:40000
 		result07 := func1(t15, 64)
+//line integer.go:207:40000
 		t17 := int8(x) < int8(y)
-//line integer.go:206
+//line integer.go:206:40000
 		result08 := func1(t17, 128)
+//line integer.go:207:40000
 		t19 := uint8(x) >= uint8(y)
-//line integer.go:206
+//line integer.go:206:40000
 		result09 := func1(t19, 256)
+//line integer.go:207:40000
 		r2 += result07 + result08 + result09
-//line integer.go:207
+//line integer.go:207:40000
 		t21 := x > 0 && y > 0 || x < 0 && !(y < 0)
-//line integer.go:207
+//line integer.go:207:40000
 		result010 := func1(t21, 512)
+//line integer.go:208:40000
 		r2 += result010
-//line integer.go:208
+//line integer.go:208:40000
 		t23 := int32(x) > int32(y) && x/(y|1) > 3
-//line integer.go:208
+//line integer.go:208:40000
 		result011 := func1(t23, 1024)
+//line integer.go:209:40000
 		r2 += result011
-//line integer.go:209
+//line integer.go:209:40000
 		out[i] = r2
+//line integer.go:210:40000
 	}
+//line integer.go:211:40000
+}
+
+//line quern_gen.go:10085:1
+func quernPlainStructs(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[Pixel](r, 1), host.Slice[Pixel](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_structs(t, v0, v1, v2) })
 }
 
 func quernHostStructs(r *host.Run) {
@@ -8152,62 +10115,105 @@ func quernRow1Structs(r *host.Run, base int, in []Pixel, gain float32, out []Pix
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line memory.go:41
+//line memory.go:41:50000
 			p := row[threadX]
+//line memory.go:42:50000
 			p.scale(gain)
+//line memory.go:43:50000
 			p.Tag += int64(i)
+//line memory.go:44:50000
 			p.On = !p.On && p.A > 100
+//line memory.go:45:50000
 			result0 := p.luma()
+//line memory.go:46:50000
 			if result0 > 0.5 {
-//line memory.go:46
+//line memory.go:46:50000
 				p.A = 255 - p.A
+//line memory.go:47:50000
 			}
+//line memory.go:48:50000
 			_ = row2[threadX]
+//line memory.go:49:50000
 			q := &row2[threadX]
-//line memory.go:49
+//line memory.go:49:50000
 			*q = p
+//line memory.go:50:50000
 			result02 := p.luma()
+//line memory.go:51:50000
 			q.G = result02
-//line memory.go:51
+//line memory.go:51:50000
 			t6 := *q
+//line memory.go:52:50000
 			t7 := p
+//line memory.go:53:50000
 			if t6.R == t7.R && t6.G == t7.G && t6.B == t7.B && t6.A == t7.A && t6.Tag == t7.Tag && t6.On == t7.On {
-//line memory.go:52
+//line memory.go:52:50000
 				q.Tag = -1
+//line memory.go:53:50000
 			}
+//line memory.go:54:50000
 		}
+//line memory.go:55:50000
 		return
+//line memory.go:56:50000
 	}
+//line memory.go:57:50000
 	for threadX := range dimX {
+//line memory.go:58:50000
 		r.ThreadIdx.X = threadX
+//line memory.go:59:50000
 		i := base + threadX
-//line memory.go:38
+//line memory.go:38:50000
 		if i >= len(in) {
+//line memory.go:39:50000
 			continue
+//line memory.go:40:50000
 		}
+//line memory.go:41:50000
 		p := in[i]
+//line memory.go:42:50000
 		p.scale(gain)
+//line memory.go:43:50000
 		p.Tag += int64(i)
+//line memory.go:44:50000
 		p.On = !p.On && p.A > 100
+//line memory.go:45:50000
 		result0 := p.luma()
+//line memory.go:46:50000
 		if result0 > 0.5 {
-//line memory.go:46
+//line memory.go:46:50000
 			p.A = 255 - p.A
+//line memory.go:47:50000
 		}
+//line memory.go:48:50000
 		_ = out[i]
-//line memory.go:48
+//line memory.go:48:50000
 		q := &out[i]
+//line memory.go:49:50000
 		*q = p
+//line memory.go:50:50000
 		result02 := p.luma()
+//line memory.go:51:50000
 		q.G = result02
-//line memory.go:51
+//line memory.go:51:50000
 		t6 := *q
+//line memory.go:52:50000
 		t7 := p
+//line memory.go:53:50000
 		if t6.R == t7.R && t6.G == t7.G && t6.B == t7.B && t6.A == t7.A && t6.Tag == t7.Tag && t6.On == t7.On {
-//line memory.go:52
+//line memory.go:52:50000
 			q.Tag = -1
+//line memory.go:53:50000
 		}
+//line memory.go:54:50000
 	}
+//line memory.go:55:50000
+}
+
+//line quern_gen.go:10214:1
+func quernPlainNested(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_nested(t, v0, v1) })
 }
 
 func quernHostNested(r *host.Run) {
@@ -8233,82 +10239,117 @@ func quernRow1Nested(r *host.Run, base int, in, out []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line memory.go:59
+//line memory.go:59:50000
 		if i*6+5 >= len(in) {
+//line memory.go:60:50000
 			continue
+//line memory.go:61:50000
 		}
+//line memory.go:62:50000
 		b := box{}
-//line memory.go:65
+//line memory.go:65:50000
 		b.Corner[0][0] = in[i*6]
-//line memory.go:65
+//line memory.go:65:50000
 		b.Corner[0][1] = in[i*6+1]
-//line memory.go:65
+//line memory.go:65:50000
 		b.Corner[0][2] = in[i*6+2]
-//line memory.go:65
+//line memory.go:65:50000
 		b.Corner[1][0] = in[i*6+3]
-//line memory.go:65
+//line memory.go:65:50000
 		b.Corner[1][1] = in[i*6+4]
-//line memory.go:65
+//line memory.go:65:50000
 		b.Corner[1][2] = in[i*6+5]
-//line memory.go:68
+//line memory.go:68:50000
 		b.Label.A = int16(i)
+//line memory.go:69:50000
 		c := b
+//line memory.go:70:50000
 		c.Corner[1] = b.Corner[0]
+//line memory.go:71:50000
 		c.Pix = Pixel{R: 1, Tag: 3}
+//line memory.go:72:50000
 		swapped := [2]box{c, b}
+//line memory.go:73:50000
 		var sum float32
+//line memory.go:74:50000
 		x := swapped[0]
+//line memory.go:75:50000
 		t1 := x.Corner
+//line memory.go:76:50000
 		row := t1[0]
-//line memory.go:76
+//line memory.go:76:50000
 		v := row[0]
+//line memory.go:77:50000
 		sum = sum*2 + v
-//line memory.go:76
+//line memory.go:76:50000
 		v2 := row[1]
+//line memory.go:77:50000
 		sum = sum*2 + v2
-//line memory.go:76
+//line memory.go:76:50000
 		v3 := row[2]
+//line memory.go:77:50000
 		sum = sum*2 + v3
-//line memory.go:75
+//line memory.go:75:50000
 		row2 := t1[1]
+//line memory.go:76:50000
 		v4 := row2[0]
+//line memory.go:77:50000
 		sum = sum*2 + v4
-//line memory.go:76
+//line memory.go:76:50000
 		v5 := row2[1]
+//line memory.go:77:50000
 		sum = sum*2 + v5
-//line memory.go:76
+//line memory.go:76:50000
 		v6 := row2[2]
+//line memory.go:77:50000
 		sum = sum*2 + v6
-//line memory.go:80
+//line memory.go:80:50000
 		sum += float32(x.Label.A) + x.Pix.R + float32(x.Pix.Tag)
-//line memory.go:74
+//line memory.go:74:50000
 		x2 := swapped[1]
+//line memory.go:75:50000
 		t12 := x2.Corner
+//line memory.go:76:50000
 		row3 := t12[0]
-//line memory.go:76
+//line memory.go:76:50000
 		v7 := row3[0]
+//line memory.go:77:50000
 		sum = sum*2 + v7
-//line memory.go:76
+//line memory.go:76:50000
 		v8 := row3[1]
+//line memory.go:77:50000
 		sum = sum*2 + v8
-//line memory.go:76
+//line memory.go:76:50000
 		v9 := row3[2]
+//line memory.go:77:50000
 		sum = sum*2 + v9
-//line memory.go:75
+//line memory.go:75:50000
 		row4 := t12[1]
+//line memory.go:76:50000
 		v10 := row4[0]
+//line memory.go:77:50000
 		sum = sum*2 + v10
-//line memory.go:76
+//line memory.go:76:50000
 		v11 := row4[1]
+//line memory.go:77:50000
 		sum = sum*2 + v11
-//line memory.go:76
+//line memory.go:76:50000
 		v12 := row4[2]
+//line memory.go:77:50000
 		sum = sum*2 + v12
-//line memory.go:80
+//line memory.go:80:50000
 		sum += float32(x2.Label.A) + x2.Pix.R + float32(x2.Pix.Tag)
-//line memory.go:82
+//line memory.go:82:50000
 		out[i] = sum
+//line memory.go:83:50000
 	}
+//line memory.go:84:50000
+}
+
+//line quern_gen.go:10350:1
+func quernPlainStructArgument(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[Grid2](r, 0), host.Value[[3]int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_structArgument(t, v0, v1, v2, v3) })
 }
 
 func quernHostStructArgument(r *host.Run) {
@@ -8337,27 +10378,43 @@ func quernRow1StructArgument(r *host.Run, base int, size int32, g Grid2, out, in
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := int32(base + threadX)
-//line memory.go:88
+//line memory.go:88:50000
 		if i >= size {
+//line memory.go:89:50000
 			continue
+//line memory.go:90:50000
 		}
+//line memory.go:91:50000
 		t1 := i % g.W
-//line memory.go:91
+//line memory.go:91:50000
 		t2 := i / g.W
+//line memory.go:92:50000
 		x := t1
+//line memory.go:93:50000
 		y := t2
-//line memory.go:92
+//line memory.go:92:50000
 		t3 := x
+//line memory.go:93:50000
 		t4 := y
-//line memory.go:92
+//line memory.go:92:50000
 		result0 := g.index(t3, t4)
+//line memory.go:93:50000
 		t6 := g.W - 1 - x
+//line memory.go:94:50000
 		t7 := g.H - 1 - y
-//line memory.go:92
+//line memory.go:92:50000
 		result02 := g.index(t6, t7)
-//line memory.go:92
+//line memory.go:92:50000
 		out[result0] = in[result02] + offset[0] + offset[i%3]
+//line memory.go:93:50000
 	}
+//line memory.go:94:50000
+}
+
+//line quern_gen.go:10415:1
+func quernPlainLocalArrays(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_localArrays(t, v0, v1) })
 }
 
 func quernHostLocalArrays(r *host.Run) {
@@ -8386,254 +10443,369 @@ func quernRow1LocalArrays(r *host.Run, base int, in, out []int32, dimX int) {
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:102
+//line memory.go:102:50000
 			acc := [4][4]int32{}
-//line memory.go:105
+//line memory.go:105:50000
 			acc[0][0] = row[threadX]
+//line memory.go:106:50000
 			acc[0][1] = row[threadX] + 1
+//line memory.go:107:50000
 			acc[0][2] = row[threadX] + 2
+//line memory.go:108:50000
 			acc[0][3] = row[threadX] + 3
+//line memory.go:109:50000
 			acc[1][0] = row[threadX] * 2
+//line memory.go:110:50000
 			acc[1][1] = row[threadX]*2 + 1
+//line memory.go:111:50000
 			acc[1][2] = row[threadX]*2 + 2
+//line memory.go:112:50000
 			acc[1][3] = row[threadX]*2 + 3
+//line memory.go:113:50000
 			acc[2][0] = row[threadX] * 3
+//line memory.go:114:50000
 			acc[2][1] = row[threadX]*3 + 1
+//line memory.go:115:50000
 			acc[2][2] = row[threadX]*3 + 2
+//line memory.go:116:50000
 			acc[2][3] = row[threadX]*3 + 3
+//line memory.go:117:50000
 			acc[3][0] = row[threadX] * 4
+//line memory.go:118:50000
 			acc[3][1] = row[threadX]*4 + 1
+//line memory.go:119:50000
 			acc[3][2] = row[threadX]*4 + 2
+//line memory.go:120:50000
 			acc[3][3] = row[threadX]*4 + 3
-//line memory.go:110
+//line memory.go:110:50000
 			acc[0][0] += acc[0][0]
+//line memory.go:111:50000
 			acc[1][0] += acc[0][1]
+//line memory.go:112:50000
 			acc[2][0] += acc[0][2]
+//line memory.go:113:50000
 			acc[3][0] += acc[0][3]
+//line memory.go:114:50000
 			acc[0][1] += acc[1][0]
+//line memory.go:115:50000
 			acc[1][1] += acc[1][1]
+//line memory.go:116:50000
 			acc[2][1] += acc[1][2]
+//line memory.go:117:50000
 			acc[3][1] += acc[1][3]
+//line memory.go:118:50000
 			acc[0][2] += acc[2][0]
+//line memory.go:119:50000
 			acc[1][2] += acc[2][1]
+//line memory.go:120:50000
 			acc[2][2] += acc[2][2]
+//line memory.go:121:50000
 			acc[3][2] += acc[2][3]
+//line memory.go:122:50000
 			acc[0][3] += acc[3][0]
+//line memory.go:123:50000
 			acc[1][3] += acc[3][1]
+//line memory.go:124:50000
 			acc[2][3] += acc[3][2]
+//line memory.go:125:50000
 			acc[3][3] += acc[3][3]
-//line memory.go:114
+//line memory.go:114:50000
 			counts := [16]uint8{}
+//line memory.go:115:50000
 			for k := 0; k < 20; k++ {
+//line memory.go:116:50000
 				counts[uint32(row[threadX])>>k&15]++
+//line memory.go:117:50000
 			}
+//line memory.go:118:50000
 			var sum int32
+//line memory.go:119:50000
 			c := counts[0]
+//line memory.go:120:50000
 			sum += int32(c)
-//line memory.go:119
+//line memory.go:119:50000
 			c2 := counts[1]
+//line memory.go:120:50000
 			sum += int32(c2) * 2
-//line memory.go:119
+//line memory.go:119:50000
 			c3 := counts[2]
+//line memory.go:120:50000
 			sum += int32(c3) * 3
-//line memory.go:119
+//line memory.go:119:50000
 			c4 := counts[3]
+//line memory.go:120:50000
 			sum += int32(c4) * 4
-//line memory.go:119
+//line memory.go:119:50000
 			c5 := counts[4]
+//line memory.go:120:50000
 			sum += int32(c5) * 5
-//line memory.go:119
+//line memory.go:119:50000
 			c6 := counts[5]
+//line memory.go:120:50000
 			sum += int32(c6) * 6
-//line memory.go:119
+//line memory.go:119:50000
 			c7 := counts[6]
+//line memory.go:120:50000
 			sum += int32(c7) * 7
-//line memory.go:119
+//line memory.go:119:50000
 			c8 := counts[7]
+//line memory.go:120:50000
 			sum += int32(c8) * 8
-//line memory.go:119
+//line memory.go:119:50000
 			c9 := counts[8]
+//line memory.go:120:50000
 			sum += int32(c9) * 9
-//line memory.go:119
+//line memory.go:119:50000
 			c10 := counts[9]
+//line memory.go:120:50000
 			sum += int32(c10) * 10
-//line memory.go:119
+//line memory.go:119:50000
 			c11 := counts[10]
+//line memory.go:120:50000
 			sum += int32(c11) * 11
-//line memory.go:119
+//line memory.go:119:50000
 			c12 := counts[11]
+//line memory.go:120:50000
 			sum += int32(c12) * 12
-//line memory.go:119
+//line memory.go:119:50000
 			c13 := counts[12]
+//line memory.go:120:50000
 			sum += int32(c13) * 13
-//line memory.go:119
+//line memory.go:119:50000
 			c14 := counts[13]
+//line memory.go:120:50000
 			sum += int32(c14) * 14
-//line memory.go:119
+//line memory.go:119:50000
 			c15 := counts[14]
+//line memory.go:120:50000
 			sum += int32(c15) * 15
-//line memory.go:119
+//line memory.go:119:50000
 			c16 := counts[15]
+//line memory.go:120:50000
 			sum += int32(c16) * 16
-//line memory.go:122
+//line memory.go:122:50000
 			for r2 := 0; r2 < 4; r2++ {
+//line memory.go:123:50000
 				t1 := r2
-//line memory.go:123
+//line memory.go:123:50000
 				_ = acc[t1]
-//line memory.go:123
+//line memory.go:123:50000
 				t2 := acc[t1]
+//line memory.go:124:50000
 				v := t2[0]
-//line memory.go:124
+//line memory.go:124:50000
 				sum = sum*31 + v
-//line memory.go:123
+//line memory.go:123:50000
 				v2 := t2[1]
+//line memory.go:124:50000
 				sum = sum*31 + v2
-//line memory.go:123
+//line memory.go:123:50000
 				v3 := t2[2]
+//line memory.go:124:50000
 				sum = sum*31 + v3
-//line memory.go:123
+//line memory.go:123:50000
 				v4 := t2[3]
+//line memory.go:124:50000
 				sum = sum*31 + v4
+//line memory.go:125:50000
 			}
-//line memory.go:127
+//line memory.go:127:50000
 			row2[threadX] = sum
+//line memory.go:128:50000
 		}
+//line memory.go:129:50000
 		return
+//line memory.go:130:50000
 	}
+//line memory.go:131:50000
 	for threadX := range dimX {
+//line memory.go:132:50000
 		r.ThreadIdx.X = threadX
+//line memory.go:133:50000
 		i := base + threadX
-//line memory.go:98
+//line memory.go:98:50000
 		if i >= len(in) {
+//line memory.go:99:50000
 			continue
+//line memory.go:100:50000
 		}
-//line memory.go:102
+//line memory.go:102:50000
 		acc := [4][4]int32{}
-//line memory.go:105
+//line memory.go:105:50000
 		acc[0][0] = in[i]
-//line memory.go:105
+//line memory.go:105:50000
 		acc[0][1] = in[i] + 1
-//line memory.go:105
+//line memory.go:105:50000
 		acc[0][2] = in[i] + 2
-//line memory.go:105
+//line memory.go:105:50000
 		acc[0][3] = in[i] + 3
-//line memory.go:105
+//line memory.go:105:50000
 		acc[1][0] = in[i] * 2
-//line memory.go:105
+//line memory.go:105:50000
 		acc[1][1] = in[i]*2 + 1
-//line memory.go:105
+//line memory.go:105:50000
 		acc[1][2] = in[i]*2 + 2
-//line memory.go:105
+//line memory.go:105:50000
 		acc[1][3] = in[i]*2 + 3
-//line memory.go:105
+//line memory.go:105:50000
 		acc[2][0] = in[i] * 3
-//line memory.go:105
+//line memory.go:105:50000
 		acc[2][1] = in[i]*3 + 1
-//line memory.go:105
+//line memory.go:105:50000
 		acc[2][2] = in[i]*3 + 2
-//line memory.go:105
+//line memory.go:105:50000
 		acc[2][3] = in[i]*3 + 3
-//line memory.go:105
+//line memory.go:105:50000
 		acc[3][0] = in[i] * 4
-//line memory.go:105
+//line memory.go:105:50000
 		acc[3][1] = in[i]*4 + 1
-//line memory.go:105
+//line memory.go:105:50000
 		acc[3][2] = in[i]*4 + 2
-//line memory.go:105
+//line memory.go:105:50000
 		acc[3][3] = in[i]*4 + 3
-//line memory.go:110
+//line memory.go:110:50000
 		acc[0][0] += acc[0][0]
+//line memory.go:111:50000
 		acc[1][0] += acc[0][1]
+//line memory.go:112:50000
 		acc[2][0] += acc[0][2]
+//line memory.go:113:50000
 		acc[3][0] += acc[0][3]
+//line memory.go:114:50000
 		acc[0][1] += acc[1][0]
+//line memory.go:115:50000
 		acc[1][1] += acc[1][1]
+//line memory.go:116:50000
 		acc[2][1] += acc[1][2]
+//line memory.go:117:50000
 		acc[3][1] += acc[1][3]
+//line memory.go:118:50000
 		acc[0][2] += acc[2][0]
+//line memory.go:119:50000
 		acc[1][2] += acc[2][1]
+//line memory.go:120:50000
 		acc[2][2] += acc[2][2]
+//line memory.go:121:50000
 		acc[3][2] += acc[2][3]
+//line memory.go:122:50000
 		acc[0][3] += acc[3][0]
+//line memory.go:123:50000
 		acc[1][3] += acc[3][1]
+//line memory.go:124:50000
 		acc[2][3] += acc[3][2]
+//line memory.go:125:50000
 		acc[3][3] += acc[3][3]
-//line memory.go:114
+//line memory.go:114:50000
 		counts := [16]uint8{}
+//line memory.go:115:50000
 		for k := 0; k < 20; k++ {
+//line memory.go:116:50000
 			counts[uint32(in[i])>>k&15]++
+//line memory.go:117:50000
 		}
+//line memory.go:118:50000
 		var sum int32
+//line memory.go:119:50000
 		c := counts[0]
+//line memory.go:120:50000
 		sum += int32(c)
-//line memory.go:119
+//line memory.go:119:50000
 		c2 := counts[1]
+//line memory.go:120:50000
 		sum += int32(c2) * 2
-//line memory.go:119
+//line memory.go:119:50000
 		c3 := counts[2]
+//line memory.go:120:50000
 		sum += int32(c3) * 3
-//line memory.go:119
+//line memory.go:119:50000
 		c4 := counts[3]
+//line memory.go:120:50000
 		sum += int32(c4) * 4
-//line memory.go:119
+//line memory.go:119:50000
 		c5 := counts[4]
+//line memory.go:120:50000
 		sum += int32(c5) * 5
-//line memory.go:119
+//line memory.go:119:50000
 		c6 := counts[5]
+//line memory.go:120:50000
 		sum += int32(c6) * 6
-//line memory.go:119
+//line memory.go:119:50000
 		c7 := counts[6]
+//line memory.go:120:50000
 		sum += int32(c7) * 7
-//line memory.go:119
+//line memory.go:119:50000
 		c8 := counts[7]
+//line memory.go:120:50000
 		sum += int32(c8) * 8
-//line memory.go:119
+//line memory.go:119:50000
 		c9 := counts[8]
+//line memory.go:120:50000
 		sum += int32(c9) * 9
-//line memory.go:119
+//line memory.go:119:50000
 		c10 := counts[9]
+//line memory.go:120:50000
 		sum += int32(c10) * 10
-//line memory.go:119
+//line memory.go:119:50000
 		c11 := counts[10]
+//line memory.go:120:50000
 		sum += int32(c11) * 11
-//line memory.go:119
+//line memory.go:119:50000
 		c12 := counts[11]
+//line memory.go:120:50000
 		sum += int32(c12) * 12
-//line memory.go:119
+//line memory.go:119:50000
 		c13 := counts[12]
+//line memory.go:120:50000
 		sum += int32(c13) * 13
-//line memory.go:119
+//line memory.go:119:50000
 		c14 := counts[13]
+//line memory.go:120:50000
 		sum += int32(c14) * 14
-//line memory.go:119
+//line memory.go:119:50000
 		c15 := counts[14]
+//line memory.go:120:50000
 		sum += int32(c15) * 15
-//line memory.go:119
+//line memory.go:119:50000
 		c16 := counts[15]
+//line memory.go:120:50000
 		sum += int32(c16) * 16
-//line memory.go:122
+//line memory.go:122:50000
 		for r2 := 0; r2 < 4; r2++ {
+//line memory.go:123:50000
 			t1 := r2
-//line memory.go:123
+//line memory.go:123:50000
 			_ = acc[t1]
-//line memory.go:123
+//line memory.go:123:50000
 			t2 := acc[t1]
+//line memory.go:124:50000
 			v := t2[0]
-//line memory.go:124
+//line memory.go:124:50000
 			sum = sum*31 + v
-//line memory.go:123
+//line memory.go:123:50000
 			v2 := t2[1]
+//line memory.go:124:50000
 			sum = sum*31 + v2
-//line memory.go:123
+//line memory.go:123:50000
 			v3 := t2[2]
+//line memory.go:124:50000
 			sum = sum*31 + v3
-//line memory.go:123
+//line memory.go:123:50000
 			v4 := t2[3]
+//line memory.go:124:50000
 			sum = sum*31 + v4
+//line memory.go:125:50000
 		}
-//line memory.go:127
+//line memory.go:127:50000
 		out[i] = sum
+//line memory.go:128:50000
 	}
+//line memory.go:129:50000
+}
+
+//line quern_gen.go:10806:1
+func quernPlainSlices(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_slices(t, v0, v1, v2, v3) })
 }
 
 func quernHostSlices(r *host.Run) {
@@ -8667,72 +10839,129 @@ func quernRow1Slices(r *host.Run, base int, in []int32, lo, hi, c, c2, c3 int, o
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line memory.go:136
+//line memory.go:136:50000
 			part := in[lo:hi]
+//line memory.go:137:50000
 			rest := in[hi:]
+//line memory.go:138:50000
 			both := part
+//line memory.go:139:50000
 			if i&1 == 0 {
+//line memory.go:140:50000
 				both = rest
+//line memory.go:141:50000
 			}
+//line memory.go:142:50000
 			r2 := int32(len(part)*1000 + len(rest)*10 + cap(both[:c]))
+//line memory.go:143:50000
 			for k := 0; k < len(both); k++ {
-//line memory.go:143
+//line memory.go:143:50000
 				v := both[k]
+//line memory.go:144:50000
 				if k > 5 {
+//line memory.go:145:50000
 					break
+//line memory.go:146:50000
 				}
+//line memory.go:147:50000
 				r2 += v
+//line memory.go:148:50000
 			}
+//line memory.go:149:50000
 			tmp := [8]int32{}
+//line memory.go:150:50000
 			view := tmp[c2:c3]
+//line memory.go:151:50000
 			for k2 := 0; k2 < len(view); k2++ {
+//line memory.go:152:50000
 				view[k2] = int32(k2) + r2
+//line memory.go:153:50000
 			}
+//line memory.go:154:50000
 			p := &tmp[3]
+//line memory.go:155:50000
 			*p += 5
+//line memory.go:156:50000
 			t4 := view
-//line memory.go:156
+//line memory.go:156:50000
 			result0 := pick(t4, i)
-//line memory.go:156
+//line memory.go:156:50000
 			row[threadX] = tmp[1] + tmp[3] + view[3] + int32(len(view)) + result0
+//line memory.go:157:50000
 		}
+//line memory.go:158:50000
 		return
+//line memory.go:159:50000
 	}
+//line memory.go:160:50000
 	for threadX := range dimX {
+//line memory.go:161:50000
 		r.ThreadIdx.X = threadX
+//line memory.go:162:50000
 		i := base + threadX
-//line memory.go:133
+//line memory.go:133:50000
 		if i >= len(in) {
+//line memory.go:134:50000
 			continue
+//line memory.go:135:50000
 		}
+//line memory.go:136:50000
 		part := in[lo:hi]
+//line memory.go:137:50000
 		rest := in[hi:]
+//line memory.go:138:50000
 		both := part
+//line memory.go:139:50000
 		if i&1 == 0 {
+//line memory.go:140:50000
 			both = rest
+//line memory.go:141:50000
 		}
+//line memory.go:142:50000
 		r2 := int32(len(part)*1000 + len(rest)*10 + cap(both[:c]))
+//line memory.go:143:50000
 		for k := 0; k < len(both); k++ {
-//line memory.go:143
+//line memory.go:143:50000
 			v := both[k]
+//line memory.go:144:50000
 			if k > 5 {
+//line memory.go:145:50000
 				break
+//line memory.go:146:50000
 			}
+//line memory.go:147:50000
 			r2 += v
+//line memory.go:148:50000
 		}
+//line memory.go:149:50000
 		tmp := [8]int32{}
+//line memory.go:150:50000
 		view := tmp[c2:c3]
+//line memory.go:151:50000
 		for k2 := 0; k2 < len(view); k2++ {
+//line memory.go:152:50000
 			view[k2] = int32(k2) + r2
+//line memory.go:153:50000
 		}
+//line memory.go:154:50000
 		p := &tmp[3]
+//line memory.go:155:50000
 		*p += 5
+//line memory.go:156:50000
 		t4 := view
-//line memory.go:156
+//line memory.go:156:50000
 		result0 := pick(t4, i)
-//line memory.go:156
+//line memory.go:156:50000
 		out[i] = tmp[1] + tmp[3] + view[3] + int32(len(view)) + result0
+//line memory.go:157:50000
 	}
+//line memory.go:158:50000
+}
+
+//line quern_gen.go:10962:1
+func quernPlainTables(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_tables(t, v0, v1) })
 }
 
 func quernHostTables(r *host.Run) {
@@ -8761,46 +10990,65 @@ func quernRow1Tables(r *host.Run, base int, in, out []float32, dimX int) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line memory.go:175
+//line memory.go:175:50000
 			var sum float32
-//line memory.go:177
+//line memory.go:177:50000
 			sum += in[i%len(in)]
-//line memory.go:177
+//line memory.go:177:50000
 			sum += in[(i+1)%len(in)] * 4
-//line memory.go:177
+//line memory.go:177:50000
 			sum += in[(i+2)%len(in)] * 6
-//line memory.go:177
+//line memory.go:177:50000
 			sum += in[(i+3)%len(in)] * 4
-//line memory.go:177
+//line memory.go:177:50000
 			sum += in[(i+4)%len(in)]
-//line memory.go:179
+//line memory.go:179:50000
 			c := curve[i&1]
+//line memory.go:180:50000
 			row[threadX] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
+//line memory.go:181:50000
 		}
+//line memory.go:182:50000
 		return
+//line memory.go:183:50000
 	}
+//line memory.go:184:50000
 	for threadX := range dimX {
+//line memory.go:185:50000
 		r.ThreadIdx.X = threadX
+//line memory.go:186:50000
 		i := base + threadX
-//line memory.go:172
+//line memory.go:172:50000
 		if i >= len(in) {
+//line memory.go:173:50000
 			continue
+//line memory.go:174:50000
 		}
+//line memory.go:175:50000
 		var sum float32
-//line memory.go:177
+//line memory.go:177:50000
 		sum += in[i%len(in)]
-//line memory.go:177
+//line memory.go:177:50000
 		sum += in[(i+1)%len(in)] * 4
-//line memory.go:177
+//line memory.go:177:50000
 		sum += in[(i+2)%len(in)] * 6
-//line memory.go:177
+//line memory.go:177:50000
 		sum += in[(i+3)%len(in)] * 4
-//line memory.go:177
+//line memory.go:177:50000
 		sum += in[(i+4)%len(in)]
-//line memory.go:179
+//line memory.go:179:50000
 		c := curve[i&1]
+//line memory.go:180:50000
 		out[i] = sum*c.Gain + float32(c.Steps[i%3]) + weights[i%5]
+//line memory.go:181:50000
 	}
+//line memory.go:182:50000
+}
+
+//line quern_gen.go:11049:1
+func quernPlainPointers(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_pointers(t, v0, v1) })
 }
 
 func quernHostPointers(r *host.Run) {
@@ -8830,59 +11078,97 @@ func quernRow1Pointers(r *host.Run, base int, in, out []int32, dimX int) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line memory.go:191
+//line memory.go:191:50000
 			t1 := row[threadX]
-//line memory.go:191
+//line memory.go:191:50000
 			t2 := in[len(in)-1-i]
+//line memory.go:192:50000
 			a := t1
+//line memory.go:193:50000
 			b := t2
-//line memory.go:192
+//line memory.go:192:50000
 			p := &a
+//line memory.go:193:50000
 			if b&1 == 0 {
+//line memory.go:194:50000
 				p = &b
+//line memory.go:195:50000
 			}
+//line memory.go:196:50000
 			*p += 10
+//line memory.go:197:50000
 			t3 := p
-//line memory.go:197
+//line memory.go:197:50000
 			bump(t3, 3)
+//line memory.go:198:50000
 			_ = row2[threadX]
+//line memory.go:199:50000
 			t6 := &row2[threadX]
+//line memory.go:200:50000
 			t7 := a
-//line memory.go:198
+//line memory.go:198:50000
 			bump(t6, t7)
+//line memory.go:199:50000
 			row2[threadX] += a*7 + b
+//line memory.go:200:50000
 		}
+//line memory.go:201:50000
 		return
+//line memory.go:202:50000
 	}
+//line memory.go:203:50000
 	for threadX := range dimX {
+//line memory.go:204:50000
 		r.ThreadIdx.X = threadX
+//line memory.go:205:50000
 		i := base + threadX
-//line memory.go:188
+//line memory.go:188:50000
 		if i >= len(in) {
+//line memory.go:189:50000
 			continue
+//line memory.go:190:50000
 		}
+//line memory.go:191:50000
 		t1 := in[i]
-//line memory.go:191
+//line memory.go:191:50000
 		t2 := in[len(in)-1-i]
+//line memory.go:192:50000
 		a := t1
+//line memory.go:193:50000
 		b := t2
-//line memory.go:192
+//line memory.go:192:50000
 		p := &a
+//line memory.go:193:50000
 		if b&1 == 0 {
+//line memory.go:194:50000
 			p = &b
+//line memory.go:195:50000
 		}
+//line memory.go:196:50000
 		*p += 10
+//line memory.go:197:50000
 		t3 := p
-//line memory.go:197
+//line memory.go:197:50000
 		bump(t3, 3)
+//line memory.go:198:50000
 		_ = out[i]
-//line memory.go:198
+//line memory.go:198:50000
 		t6 := &out[i]
+//line memory.go:199:50000
 		t7 := a
-//line memory.go:198
+//line memory.go:198:50000
 		bump(t6, t7)
+//line memory.go:199:50000
 		out[i] += a*7 + b
+//line memory.go:200:50000
 	}
+//line memory.go:201:50000
+}
+
+//line quern_gen.go:11169:1
+func quernPlainGenerics(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_generics(t, v0, v1) })
 }
 
 func quernHostGenerics(r *host.Run) {
@@ -8911,48 +11197,77 @@ func quernRow1Generics(r *host.Run, base int, in, out []int32, dimX int) {
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line memory.go:216
+//line memory.go:216:50000
 			p := pair[int32]{first: row[threadX], second: 7}
+//line memory.go:217:50000
 			p.swap()
+//line memory.go:218:50000
 			q := pair[float32]{first: float32(row[threadX]) / 3}
+//line memory.go:219:50000
 			q.swap()
+//line memory.go:220:50000
 			t1 := p.second
-//line memory.go:220
+//line memory.go:220:50000
 			result0 := clampTo[int32](t1, -50, 50)
+//line memory.go:221:50000
 			t3 := q.second
-//line memory.go:220
+//line memory.go:220:50000
 			result02 := clampTo[float32](t3, -1.5, 1.5)
+//line memory.go:221:50000
 			t5 := int64(row[threadX])
-//line memory.go:220
+//line memory.go:220:50000
 			result03 := clampTo[int64](t5, -3, 3)
-			row2[threadX] = p.first - result0 + int32(result02*4) + int32(result03)
+//line memory.go:221:50000
+			row2[threadX] = p.first - result0 + host.Narrow[int32](result02*4) + int32(result03)
+//line memory.go:222:50000
 		}
+//line memory.go:223:50000
 		return
+//line memory.go:224:50000
 	}
+//line memory.go:225:50000
 	for threadX := range dimX {
+//line memory.go:226:50000
 		r.ThreadIdx.X = threadX
+//line memory.go:227:50000
 		i := base + threadX
-//line memory.go:213
+//line memory.go:213:50000
 		if i >= len(in) {
+//line memory.go:214:50000
 			continue
+//line memory.go:215:50000
 		}
+//line memory.go:216:50000
 		p := pair[int32]{first: in[i], second: 7}
+//line memory.go:217:50000
 		p.swap()
+//line memory.go:218:50000
 		q := pair[float32]{first: float32(in[i]) / 3}
+//line memory.go:219:50000
 		q.swap()
+//line memory.go:220:50000
 		t1 := p.second
-//line memory.go:220
+//line memory.go:220:50000
 		result0 := clampTo[int32](t1, -50, 50)
+//line memory.go:221:50000
 		t3 := q.second
-//line memory.go:220
+//line memory.go:220:50000
 		result02 := clampTo[float32](t3, -1.5, 1.5)
-//line memory.go:220
+//line memory.go:220:50000
 		t5 := int64(in[i])
-//line memory.go:220
+//line memory.go:220:50000
 		result03 := clampTo[int64](t5, -3, 3)
-//line memory.go:220
-		out[i] = p.first - result0 + int32(result02*4) + int32(result03)
+//line memory.go:220:50000
+		out[i] = p.first - result0 + host.Narrow[int32](result02*4) + int32(result03)
+//line memory.go:221:50000
 	}
+//line memory.go:222:50000
+}
+
+//line quern_gen.go:11268:1
+func quernPlainGlobalRace(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_globalRace(t, v0) })
 }
 
 func quernHostGlobalRace(r *host.Run) {
@@ -8976,9 +11291,17 @@ func quernHostGlobalRace(r *host.Run) {
 func quernRow1GlobalRace(r *host.Run, out []int32, base, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line misuse.go:9
+//line misuse.go:9:60000
 		out[(base+threadX)/2] = int32(base + threadX)
+//line misuse.go:10:60000
 	}
+//line misuse.go:11:60000
+}
+
+//line quern_gen.go:11302:1
+func quernPlainRaceBetweenBlocks(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_raceBetweenBlocks(t, v0) })
 }
 
 func quernHostRaceBetweenBlocks(r *host.Run) {
@@ -9000,11 +11323,21 @@ func quernHostRaceBetweenBlocks(r *host.Run) {
 func quernRow1RaceBetweenBlocks(r *host.Run, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line misuse.go:14
+//line misuse.go:14:60000
 		if threadX == 0 {
+//line misuse.go:15:60000
 			out[0]++
+//line misuse.go:16:60000
 		}
+//line misuse.go:17:60000
 	}
+//line misuse.go:18:60000
+}
+
+//line quern_gen.go:11338:1
+func quernPlainMissingBarrier(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_missingBarrier(t, v0, v1) })
 }
 
 func quernHostMissingBarrier(r *host.Run) {
@@ -9027,10 +11360,19 @@ func quernHostMissingBarrier(r *host.Run) {
 func quernRow1MissingBarrier(r *host.Run, s *[32]int32, in []int32, base int, out []int32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line misuse.go:22
+//line misuse.go:22:60000
 		s[threadX] = in[base+threadX]
+//line misuse.go:23:60000
 		out[base+threadX] = s[31-threadX]
+//line misuse.go:24:60000
 	}
+//line misuse.go:25:60000
+}
+
+//line quern_gen.go:11373:1
+func quernPlainSharedRace(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sharedRace(t, v0, v1) })
 }
 
 func quernHostSharedRace(r *host.Run) {
@@ -9067,43 +11409,67 @@ func quernRow1SharedRace(r *host.Run, s *[32]int32, in []int32, base int) {
 		row := (*[32]int32)(s[0:])
 		row2 := (*[32]int32)(in[base:])
 		for threadX := range 32 {
-//line misuse.go:29
+//line misuse.go:29:60000
 			row[threadX] = row2[threadX]
+//line misuse.go:30:60000
 		}
+//line misuse.go:31:60000
 		return
+//line misuse.go:32:60000
 	}
+//line misuse.go:33:60000
 	for threadX := range 32 {
+//line misuse.go:34:60000
 		r.ThreadIdx.X = threadX
-//line misuse.go:29
+//line misuse.go:29:60000
 		s[threadX] = in[base+threadX]
+//line misuse.go:30:60000
 	}
+//line misuse.go:31:60000
 }
 
 //go:noinline
+//line quern_gen.go:11433:1
 func quernRow2SharedRace(r *host.Run, s *[32]int32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line misuse.go:31
+//line misuse.go:31:60000
 		s[31-threadX] += s[threadX]
+//line misuse.go:32:60000
 	}
+//line misuse.go:33:60000
 }
 
 //go:noinline
+//line quern_gen.go:11445:1
 func quernRow3SharedRace(r *host.Run, out []int32, base int, s *[32]int32) {
 	if base >= 0 && 32 <= len(out)-base {
 		row3 := (*[32]int32)(out[base:])
 		row4 := (*[32]int32)(s[0:])
 		for threadX := range 32 {
-//line misuse.go:33
+//line misuse.go:33:60000
 			row3[threadX] = row4[threadX]
+//line misuse.go:34:60000
 		}
+//line misuse.go:35:60000
 		return
+//line misuse.go:36:60000
 	}
+//line misuse.go:37:60000
 	for threadX := range 32 {
+//line misuse.go:38:60000
 		r.ThreadIdx.X = threadX
-//line misuse.go:33
+//line misuse.go:33:60000
 		out[base+threadX] = s[threadX]
+//line misuse.go:34:60000
 	}
+//line misuse.go:35:60000
+}
+
+//line quern_gen.go:11470:1
+func quernPlainReadsUnwritten(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_readsUnwritten(t, v0, v1) })
 }
 
 func quernHostReadsUnwritten(r *host.Run) {
@@ -9131,16 +11497,29 @@ func quernRow1ReadsUnwritten(r *host.Run, out []int32, base int, in []int32, dim
 		row := out[base:][:count]
 		row2 := in[base:][:count]
 		for threadX := range count {
-//line misuse.go:38
+//line misuse.go:38:60000
 			row[threadX] = row2[threadX]
+//line misuse.go:39:60000
 		}
+//line misuse.go:40:60000
 		return
+//line misuse.go:41:60000
 	}
+//line misuse.go:42:60000
 	for threadX := range dimX {
+//line misuse.go:43:60000
 		r.ThreadIdx.X = threadX
-//line misuse.go:38
+//line misuse.go:38:60000
 		out[base+threadX] = in[base+threadX]
+//line misuse.go:39:60000
 	}
+//line misuse.go:40:60000
+}
+
+//line quern_gen.go:11520:1
+func quernPlainUncheckedOutOfBounds(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_uncheckedOutOfBounds(t, v0, v1) })
 }
 
 func quernHostUncheckedOutOfBounds(r *host.Run) {
@@ -9170,16 +11549,29 @@ func quernRow1UncheckedOutOfBounds(r *host.Run, out []int32, base int, in []int3
 		row := out[base:][:count]
 		row2 := in[base3:][:count]
 		for threadX := range count {
-//line misuse.go:43
+//line misuse.go:43:60000
 			row[threadX] = row2[threadX]
+//line misuse.go:44:60000
 		}
+//line misuse.go:45:60000
 		return
+//line misuse.go:46:60000
 	}
+//line misuse.go:47:60000
 	for threadX := range dimX {
+//line misuse.go:48:60000
 		r.ThreadIdx.X = threadX
-//line misuse.go:43
+//line misuse.go:43:60000
 		out[base+threadX] = in[base2+threadX]
+//line misuse.go:44:60000
 	}
+//line misuse.go:45:60000
+}
+
+//line quern_gen.go:11572:1
+func quernPlainNeverEnds(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_neverEnds(t, v0) })
 }
 
 func quernHostNeverEnds(r *host.Run) {
@@ -9205,23 +11597,55 @@ func quernRow1NeverEnds(r *host.Run, out []int32, base, dimX int) {
 	if base >= 0 && count <= len(out)-base {
 		row := out[base:][:count]
 		for threadX := range count {
-//line misuse.go:48
+//line misuse.go:48:60000
 			for row[threadX] >= 0 {
+//line misuse.go:49:60000
+				if r.Halted() {
+//line misuse.go:48:60000
+					r.Halt()
+//line misuse.go:49:60000
+				}
+//line misuse.go:49:60000
 				row[threadX]++
+//line misuse.go:50:60000
 				row[threadX]--
+//line misuse.go:51:60000
 			}
+//line misuse.go:52:60000
 		}
+//line misuse.go:53:60000
 		return
+//line misuse.go:54:60000
 	}
+//line misuse.go:55:60000
 	for threadX := range dimX {
+//line misuse.go:56:60000
 		r.ThreadIdx.X = threadX
+//line misuse.go:57:60000
 		at := base + threadX
-//line misuse.go:48
+//line misuse.go:48:60000
 		for out[at] >= 0 {
+//line misuse.go:49:60000
+			if r.Halted() {
+//line misuse.go:48:60000
+				r.Halt()
+//line misuse.go:49:60000
+			}
+//line misuse.go:49:60000
 			out[at]++
+//line misuse.go:50:60000
 			out[at]--
+//line misuse.go:51:60000
 		}
+//line misuse.go:52:60000
 	}
+//line misuse.go:53:60000
+}
+
+//line quern_gen.go:11646:1
+func quernPlainColumnTiles(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_columnTiles(t, v0, v1, v2, v3) })
 }
 
 func quernHostColumnTiles(r *host.Run) {
@@ -9268,79 +11692,119 @@ func quernRow1ColumnTiles(r *host.Run, base, w int, tile *[24][16]int32, k int, 
 		row := (*[1][16]int32)(tile[k:])
 		row2 := (*[16]int32)(in[start2:])
 		for threadX := range 16 {
-//line rows.go:16
+//line rows.go:16:70000
 			row[0][threadX] = row2[threadX]
+//line rows.go:17:70000
 		}
+//line rows.go:18:70000
 		return
+//line rows.go:19:70000
 	}
+//line rows.go:20:70000
 	for threadX := range 16 {
+//line rows.go:21:70000
 		r.ThreadIdx.X = threadX
+//line rows.go:22:70000
 		x := base + threadX
-//line rows.go:15
+//line rows.go:15:70000
 		if x < w {
+//line rows.go:16:70000
 			tile[k][threadX] = in[start+x]
+//line rows.go:17:70000
 		}
+//line rows.go:18:70000
 	}
+//line rows.go:19:70000
 }
 
 //go:noinline
+//line quern_gen.go:11722:1
 func quernRow2ColumnTiles(r *host.Run, base, w int, tile *[24][16]int32, centre, k2 int, out []int32, start3, start4 int) {
 	if base >= 0 && w >= 0 && centre-4 >= 0 && 9 <= 24-(centre-4) && start4 >= 0 && 16 <= len(out)-start4 && w-base >= 16 {
 		row3 := (*[9][16]int32)(tile[centre-4:])
 		row4 := (*[16]int32)(out[start4:])
 		for threadX := range 16 {
-//line rows.go:23
+//line rows.go:23:70000
 			var sum int32
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + row3[0][threadX]
+//line rows.go:26:70000
 			sum = sum*3 + row3[1][threadX]
+//line rows.go:27:70000
 			sum = sum*3 + row3[2][threadX]
+//line rows.go:28:70000
 			sum = sum*3 + row3[3][threadX]
+//line rows.go:29:70000
 			sum = sum*3 + row3[4][threadX]
+//line rows.go:30:70000
 			sum = sum*3 + row3[5][threadX]
+//line rows.go:31:70000
 			sum = sum*3 + row3[6][threadX]
+//line rows.go:32:70000
 			sum = sum*3 + row3[7][threadX]
+//line rows.go:33:70000
 			sum = sum*3 + row3[8][threadX]
-//line rows.go:27
+//line rows.go:27:70000
 			if sum&1 == 0 {
+//line rows.go:28:70000
 				sum += int32(k2)
+//line rows.go:29:70000
 			}
+//line rows.go:30:70000
 			row4[threadX] = sum
+//line rows.go:31:70000
 		}
+//line rows.go:32:70000
 		return
+//line rows.go:33:70000
 	}
+//line rows.go:34:70000
 	for threadX := range 16 {
+//line rows.go:35:70000
 		r.ThreadIdx.X = threadX
+//line rows.go:36:70000
 		x := base + threadX
-//line rows.go:21
+//line rows.go:21:70000
 		if x < w {
-//line rows.go:23
+//line rows.go:23:70000
 			var sum int32
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+-4][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+-3][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+-2][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+-1][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+1][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+2][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+3][threadX]
-//line rows.go:25
+//line rows.go:25:70000
 			sum = sum*3 + tile[centre+4][threadX]
-//line rows.go:27
+//line rows.go:27:70000
 			if sum&1 == 0 {
+//line rows.go:28:70000
 				sum += int32(k2)
+//line rows.go:29:70000
 			}
+//line rows.go:30:70000
 			out[start3+x] = sum
+//line rows.go:31:70000
 		}
+//line rows.go:32:70000
 	}
+//line rows.go:33:70000
+}
+
+//line quern_gen.go:11805:1
+func quernPlainRowTiles(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_rowTiles(t, v0, v1, v2) })
 }
 
 func quernHostRowTiles(r *host.Run) {
@@ -9352,66 +11816,110 @@ func quernHostRowTiles(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line rows.go:41
+//line rows.go:41:70000
 		kFirst = 0
+//line rows.go:42:70000
 		for ; kFirst < 40; kFirst += 32 {
+//line rows.go:43:70000
 			for threadZ := range 1 {
+//line rows.go:44:70000
 				for threadY := range 1 {
+//line rows.go:45:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line rows.go:46:70000
 					start := base + kFirst
+//line rows.go:47:70000
 					quernRow1RowTiles(r, kFirst, line, in, start)
+//line rows.go:48:70000
 				}
+//line rows.go:49:70000
 			}
+//line rows.go:50:70000
 		}
+//line rows.go:51:70000
 		for threadZ := range 1 {
+//line rows.go:52:70000
 			for threadY := range 1 {
+//line rows.go:53:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line rows.go:54:70000
 				quernRow2RowTiles(r, base, out, line, shift)
+//line rows.go:55:70000
 			}
+//line rows.go:56:70000
 		}
+//line rows.go:57:70000
 	}
+//line rows.go:58:70000
 }
 
 //go:noinline
+//line quern_gen.go:11858:1
 func quernRow1RowTiles(r *host.Run, kFirst int, line *[40]int32, in []int32, start int) {
 	if kFirst >= 0 && 32 <= 40-kFirst && 40-kFirst >= 32 {
 		row := (*[32]int32)(line[kFirst:])
 		for threadX := range 32 {
 			r.ThreadIdx.X = threadX
-//line rows.go:42
+//line rows.go:42:70000
 			row[threadX] = in[min(start+threadX, len(in)-1)]
+//line rows.go:43:70000
 		}
+//line rows.go:44:70000
 		return
+//line rows.go:45:70000
 	}
+//line rows.go:46:70000
 	for threadX := range 32 {
+//line rows.go:47:70000
 		r.ThreadIdx.X = threadX
-//line rows.go:41
+//line rows.go:41:70000
 		if kFirst+threadX < 40 {
+//line rows.go:42:70000
 			line[kFirst+threadX] = in[min(start+threadX, len(in)-1)]
+//line rows.go:43:70000
 		}
+//line rows.go:44:70000
 	}
+//line rows.go:45:70000
 }
 
 //go:noinline
+//line quern_gen.go:11888:1
 func quernRow2RowTiles(r *host.Run, base int, out []int32, line *[40]int32, shift int) {
 	if base >= 0 && 32 <= len(out)-base && shift >= 0 && 32 <= 40-shift && len(out)-base >= 32 {
 		row2 := (*[32]int32)(out[base:])
 		row3 := (*[32]int32)(line[shift:])
 		row4 := (*[36]int32)(line[0:])
 		for threadX := range 32 {
-//line rows.go:46
+//line rows.go:46:70000
 			row2[threadX] = row3[threadX] - 2*row4[threadX+4] + row4[threadX]
+//line rows.go:47:70000
 		}
+//line rows.go:48:70000
 		return
+//line rows.go:49:70000
 	}
+//line rows.go:50:70000
 	for threadX := range 32 {
+//line rows.go:51:70000
 		r.ThreadIdx.X = threadX
+//line rows.go:52:70000
 		i := base + threadX
-//line rows.go:45
+//line rows.go:45:70000
 		if i < len(out) {
+//line rows.go:46:70000
 			out[i] = line[threadX+shift] - 2*line[threadX+4] + line[threadX]
+//line rows.go:47:70000
 		}
+//line rows.go:48:70000
 	}
+//line rows.go:49:70000
+}
+
+//line quern_gen.go:11920:1
+func quernPlainRunningRows(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_runningRows(t, v0, v1, v2, v3) })
 }
 
 func quernHostRunningRows(r *host.Run) {
@@ -9433,65 +11941,125 @@ func quernHostRunningRows(r *host.Run) {
 			for threadY := range 8 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				for y2 := threadY; y2 < h; y2 += 8 {
+					if r.Halted() {
+//line rows.go:67:70000
+						r.Halt()
+//line rows.go:68:70000
+					}
+//line rows.go:69:70000
 					start := y2 * w
+//line rows.go:70:70000
 					start2 := y2*w + base
+//line rows.go:71:70000
 					quernRow2RunningRows(r, base, w, out, start, s, y2, start2)
+//line rows.go:72:70000
 				}
+//line rows.go:73:70000
 			}
+//line rows.go:74:70000
 		}
+//line rows.go:75:70000
 	}
+//line rows.go:76:70000
 }
 
 //go:noinline
+//line quern_gen.go:11968:1
 func quernRow1RunningRows(r *host.Run, base, w, threadY, h int, in, out []int32, s *[8][8]int32) {
 	for threadX := range 8 {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line rows.go:57
+//line rows.go:57:70000
 		var mine int32
+//line rows.go:58:70000
 		if x < w {
+//line rows.go:59:70000
 			for y := threadY; y < h; y += 8 {
+//line rows.go:60:70000
+				if r.Halted() {
+//line rows.go:59:70000
+					r.Halt()
+//line rows.go:60:70000
+				}
+//line rows.go:60:70000
 				mine = mine*7 + in[y*w+x]
+//line rows.go:61:70000
 				out[y*w+x] = mine
+//line rows.go:62:70000
 			}
+//line rows.go:63:70000
 		}
+//line rows.go:64:70000
 		s[threadY][threadX] = mine
+//line rows.go:65:70000
 	}
+//line rows.go:66:70000
 }
 
 //go:noinline
+//line quern_gen.go:12001:1
 func quernRow2RunningRows(r *host.Run, base, w int, out []int32, start int, s *[8][8]int32, y2, start2 int) {
 	if base >= 0 && w >= 0 && start2 >= 0 && 8 <= len(out)-start2 && w-base >= 8 {
 		row := (*[8]int32)(out[start2:])
 		for threadX := range 8 {
 			r.ThreadIdx.X = threadX
-//line rows.go:68
+//line rows.go:68:70000
 			v := row[threadX]
+//line rows.go:69:70000
 			for k := 0; k < 8; k++ {
+//line rows.go:70:70000
 				v ^= s[(y2+k)%8][threadX]
+//line rows.go:71:70000
 				if v < 0 {
+//line rows.go:72:70000
 					break
+//line rows.go:73:70000
 				}
+//line rows.go:74:70000
 			}
+//line rows.go:75:70000
 			row[threadX] = v
+//line rows.go:76:70000
 		}
+//line rows.go:77:70000
 		return
+//line rows.go:78:70000
 	}
+//line rows.go:79:70000
 	for threadX := range 8 {
+//line rows.go:80:70000
 		r.ThreadIdx.X = threadX
+//line rows.go:81:70000
 		x := base + threadX
-//line rows.go:67
+//line rows.go:67:70000
 		if x < w {
+//line rows.go:68:70000
 			v := out[start+x]
+//line rows.go:69:70000
 			for k := 0; k < 8; k++ {
+//line rows.go:70:70000
 				v ^= s[(y2+k)%8][threadX]
+//line rows.go:71:70000
 				if v < 0 {
+//line rows.go:72:70000
 					break
+//line rows.go:73:70000
 				}
+//line rows.go:74:70000
 			}
+//line rows.go:75:70000
 			out[start+x] = v
+//line rows.go:76:70000
 		}
+//line rows.go:77:70000
 	}
+//line rows.go:78:70000
+}
+
+//line quern_gen.go:12060:1
+func quernPlainFarIndex(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_farIndex(t, v0, v1, v2, v3) })
 }
 
 func quernHostFarIndex(r *host.Run) {
@@ -9507,40 +12075,68 @@ func quernHostFarIndex(r *host.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line size.go:10
+//line size.go:10:80000
 		iFirst = blockX * dimX
+//line size.go:11:80000
 		for ; iFirst < len(out); iFirst += size {
+//line size.go:12:80000
 			for threadZ := range dimZ {
+//line size.go:13:80000
 				for threadY := range dimY {
+//line size.go:14:80000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line size.go:15:80000
 					quernRow1FarIndex(r, iFirst, out, base, step, in, dimX)
+//line size.go:16:80000
 				}
+//line size.go:17:80000
 			}
+//line size.go:18:80000
 		}
+//line size.go:19:80000
 	}
+//line size.go:20:80000
 }
 
 //go:noinline
+//line quern_gen.go:12103:1
 func quernRow1FarIndex(r *host.Run, iFirst int, out []int32, base, step int, in []int32, dimX int) {
 	count := max(0, min(dimX, len(out)-iFirst))
 	if iFirst >= 0 && count <= len(out)-iFirst {
 		row := out[iFirst:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line size.go:11
+//line size.go:11:80000
 			far := base + (iFirst+threadX)*step
+//line size.go:12:80000
 			row[threadX] = in[far%len(in)] + int32(far>>20) + int32((far-base)/step)
+//line size.go:13:80000
 		}
+//line size.go:14:80000
 		return
+//line size.go:15:80000
 	}
+//line size.go:16:80000
 	for threadX := range dimX {
+//line size.go:17:80000
 		r.ThreadIdx.X = threadX
-//line size.go:10
+//line size.go:10:80000
 		if iFirst+threadX < len(out) {
+//line size.go:11:80000
 			far := base + (iFirst+threadX)*step
+//line size.go:12:80000
 			out[iFirst+threadX] = in[far%len(in)] + int32(far>>20) + int32((far-base)/step)
+//line size.go:13:80000
 		}
+//line size.go:14:80000
 	}
+//line size.go:15:80000
+}
+
+//line quern_gen.go:12137:1
+func quernPlainCountdown(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_countdown(t, v0, v1, v2) })
 }
 
 func quernHostCountdown(r *host.Run) {
@@ -9570,34 +12166,77 @@ func quernRow1Countdown(r *host.Run, base int, out []int32, from int, in []int32
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line size.go:24
+//line size.go:24:80000
 			var sum int32
+//line size.go:25:80000
 			for k := from; k > from-50; k -= 7 {
+//line size.go:26:80000
+				if r.Halted() {
+//line size.go:25:80000
+					r.Halt()
+//line size.go:26:80000
+				}
+//line size.go:26:80000
 				sum = sum*5 + in[(k+i)%len(in)]
+//line size.go:27:80000
 			}
+//line size.go:28:80000
 			for k2 := len(in) - 1; k2 >= 0; k2 -= 3 {
+//line size.go:29:80000
 				sum ^= in[k2]
+//line size.go:30:80000
 			}
+//line size.go:31:80000
 			row[threadX] = sum
+//line size.go:32:80000
 		}
+//line size.go:33:80000
 		return
+//line size.go:34:80000
 	}
+//line size.go:35:80000
 	for threadX := range dimX {
+//line size.go:36:80000
 		r.ThreadIdx.X = threadX
+//line size.go:37:80000
 		i := base + threadX
-//line size.go:21
+//line size.go:21:80000
 		if i >= len(out) {
+//line size.go:22:80000
 			continue
+//line size.go:23:80000
 		}
+//line size.go:24:80000
 		var sum int32
+//line size.go:25:80000
 		for k := from; k > from-50; k -= 7 {
+//line size.go:26:80000
+			if r.Halted() {
+//line size.go:25:80000
+				r.Halt()
+//line size.go:26:80000
+			}
+//line size.go:26:80000
 			sum = sum*5 + in[(k+i)%len(in)]
+//line size.go:27:80000
 		}
+//line size.go:28:80000
 		for k2 := len(in) - 1; k2 >= 0; k2 -= 3 {
+//line size.go:29:80000
 			sum ^= in[k2]
+//line size.go:30:80000
 		}
+//line size.go:31:80000
 		out[i] = sum
+//line size.go:32:80000
 	}
+//line size.go:33:80000
+}
+
+//line quern_gen.go:12237:1
+func quernPlainMark(r *host.Run) {
+	v0 := host.Slice[uint8](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_mark(t, v0) })
 }
 
 func quernHostMark(r *host.Run) {
@@ -9610,39 +12249,63 @@ func quernHostMark(r *host.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line size.go:38
+//line size.go:38:80000
 		iFirst = blockX * dimX
+//line size.go:39:80000
 		for ; iFirst < len(out); iFirst += size {
+//line size.go:40:80000
 			for threadZ := range dimZ {
+//line size.go:41:80000
 				for threadY := range dimY {
+//line size.go:42:80000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line size.go:43:80000
 					quernRow1Mark(r, iFirst, out, dimX)
+//line size.go:44:80000
 				}
+//line size.go:45:80000
 			}
+//line size.go:46:80000
 		}
+//line size.go:47:80000
 	}
+//line size.go:48:80000
 }
 
 //go:noinline
+//line quern_gen.go:12277:1
 func quernRow1Mark(r *host.Run, iFirst int, out []uint8, dimX int) {
 	count := max(0, min(dimX, len(out)-iFirst))
 	if iFirst >= 0 && count <= len(out)-iFirst {
 		row := out[iFirst:][:count]
 		for threadX := range count {
-//line size.go:39
+//line size.go:39:80000
 			if (iFirst+threadX)%4097 == 0 || iFirst+threadX == len(out)-1 {
+//line size.go:40:80000
 				row[threadX] = uint8((iFirst+threadX)>>24) | 1
+//line size.go:41:80000
 			}
+//line size.go:42:80000
 		}
+//line size.go:43:80000
 		return
+//line size.go:44:80000
 	}
+//line size.go:45:80000
 	for threadX := range dimX {
+//line size.go:46:80000
 		r.ThreadIdx.X = threadX
-//line size.go:38
+//line size.go:38:80000
 		if iFirst+threadX < len(out) {
+//line size.go:39:80000
 			if (iFirst+threadX)%4097 == 0 || iFirst+threadX == len(out)-1 {
+//line size.go:40:80000
 				out[iFirst+threadX] = uint8((iFirst+threadX)>>24) | 1
+//line size.go:41:80000
 			}
+//line size.go:42:80000
 		}
+//line size.go:43:80000
 	}
+//line size.go:44:80000
 }

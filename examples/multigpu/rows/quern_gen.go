@@ -11,7 +11,31 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/examples/multigpu/rows",
+	Text:    quern_gen_ptx,
+	Sum:     "46dc3699ac652e75ffc21f8221788aee1b6ccac1b8580efe77be946629bb7488",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__matmul    func(t kernel.Thread, m int, n int, k int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__summarise func(t kernel.Thread, x []float32, out []partial)
+	quern_gen_is_stale__run_go_generate__partial   struct {
+		sum float64
+		lo  float32
+		hi  float32
+	}
+)
+
+var (
+	quern_matmul    quern_gen_is_stale__run_go_generate__matmul    = matmul
+	quern_summarise quern_gen_is_stale__run_go_generate__summarise = summarise
+	_                                                              = (*quern_gen_is_stale__run_go_generate__partial)((*partial)(nil))
+)
 
 var quernMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Name: "matmul", Package: "quern.dev/examples/multigpu/rows", Pos: "matmul.go:19",
@@ -19,11 +43,11 @@ var quernMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "m", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 2, 5, 4, 1, 3, 0, 16, 2, 1, 1, 2, 5, 5, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 1, 0, 1, 2, 5, 4, 0, 16, 4, 7, 1, 2, 1, 3, 3, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 4, 0, 16, 2, 1, 1, 2, 5, 5, 4, 0, 16, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 16, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 16, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 16, 2, 0, 5, 4, 0, 15, 1, 1, 5, 4, 0, 16, 1, 1, 1, 2, 0, 1, 4, 0, 16, 8, 5, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 0, 16, 1, 2, 0, 1, 4, 0, 16, 8, 5, 9, 2147483631, 0, -1, 1, 5, 1, 0, 1, 1, 5, 4, 1, 5, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 1, 1, 5, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483648, 1, 0, 1, 2, 5, 1, 2, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647, 1, 2, 9, 2147483632, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -40,9 +64,8 @@ var quernMatmul = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 16, Z: 1},
 	Shared: 2048,
 	Host:   quernHostMatmul,
+	Plain:  quernPlainMatmul,
 })
-
-var _ = matmul // compiled, not called
 
 // LaunchMatmul runs matmul on the grid g.
 //
@@ -65,10 +88,10 @@ func LaunchMatmul(s *gpu.Stream, g gpu.Grid, m, n, k int, a, b, c *gpu.Buffer[fl
 var quernSummarise = gpu.NewKernel(gpu.KernelInfo{
 	Name: "summarise", Package: "quern.dev/examples/multigpu/rows", Pos: "summary.go:49",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "partial", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/multigpu/rows.partial", Size: 16, Layout: "struct{sum float64; lo float32; hi float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -83,9 +106,8 @@ var quernSummarise = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostSummarise,
+	Plain:  quernPlainSummarise,
 })
-
-var _ = summarise // compiled, not called
 
 // LaunchSummarise runs summarise on the grid g.
 //
@@ -99,6 +121,11 @@ func LaunchSummarise(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], out *gpu
 	gpu.SliceArg(l, x)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainMatmul(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[float32](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_matmul(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostMatmul(r *host.Run) {
@@ -126,6 +153,10 @@ func quernHostMatmul(r *host.Run) {
 			}
 		}
 		for ; k0 < k; k0 += 16 {
+			if r.Halted() {
+//line matmul.go:25
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 16 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -157,6 +188,7 @@ func quernHostMatmul(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:192:1
 func quernRow1Matmul(r *host.Run, sums []float32, first int) {
 	sumRow := sums[first:][:16]
 	for threadX := range 16 {
@@ -167,6 +199,7 @@ func quernRow1Matmul(r *host.Run, sums []float32, first int) {
 }
 
 //go:noinline
+//line quern_gen.go:203:1
 func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY, base2, n int, b []float32, start2 int, tileA, tileB *[16][16]float32) {
 	for threadX := range 16 {
 		r.ThreadIdx.X = threadX
@@ -194,6 +227,7 @@ func quernRow2Matmul(r *host.Run, t1, m, k0, k int, a []float32, start, threadY,
 }
 
 //go:noinline
+//line quern_gen.go:231:1
 func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]float32, threadY int, tileB *[16][16]float32) {
 	sumRow := sums[first2:][:16]
 	for threadX := range 16 {
@@ -236,6 +270,7 @@ func quernRow3Matmul(r *host.Run, sums []float32, first2 int, tileA *[16][16]flo
 }
 
 //go:noinline
+//line quern_gen.go:274:1
 func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c []float32, start3, start4 int) {
 	sumRow := sums[first3:][:16]
 	if t1 < m && base2 >= 0 && n >= 0 && start4 >= 0 && 16 <= len(c)-start4 && n-base2 >= 16 {
@@ -256,6 +291,12 @@ func quernRow4Matmul(r *host.Run, sums []float32, first3, t1, m, base2, n int, c
 			c[start3+t2] = sum
 		}
 	}
+}
+
+//line quern_gen.go:297:1
+func quernPlainSummarise(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[partial](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_summarise(t, v0, v1) })
 }
 
 func quernHostSummarise(r *host.Run) {
@@ -344,16 +385,19 @@ func quernHostSummarise(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:389:1
 func quernRow1Summarise(r *host.Run, sums []float64, first int) {
 	sumRow := sums[first:][:256]
 	for threadX := range 256 {
-//line summary.go:55
+//line summary.go:55:10000
 		var sum float64
+//line summary.go:56
 		sumRow[threadX] = sum
 	}
 }
 
 //go:noinline
+//line quern_gen.go:401:1
 func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t1, t2 float32) {
 	loRow := los[first2:][:256]
 	hiRow := his[first2:][:256]
@@ -367,6 +411,7 @@ func quernRow2Summarise(r *host.Run, los []float32, first2 int, his []float32, t
 }
 
 //go:noinline
+//line quern_gen.go:415:1
 func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []float32, iFirst int, x []float32) {
 	sumRow := sums[first3:][:256]
 	loRow := los[first3:][:256]
@@ -417,6 +462,7 @@ func quernRow3Summarise(r *host.Run, sums []float64, first3 int, los, his []floa
 }
 
 //go:noinline
+//line quern_gen.go:466:1
 func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []float64) {
 	reduceAddRow := reduceAdds[first4:][:256]
 	t4Row := t4s[first4:][:256]
@@ -429,6 +475,7 @@ func quernRow4Summarise(r *host.Run, reduceAdds []float64, first4 int, t4s []flo
 }
 
 //go:noinline
+//line quern_gen.go:479:1
 func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []float32) {
 	reduceMinRow := reduceMins[first5:][:256]
 	t6Row := t6s[first5:][:256]
@@ -441,6 +488,7 @@ func quernRow5Summarise(r *host.Run, reduceMins []float32, first5 int, t6s []flo
 }
 
 //go:noinline
+//line quern_gen.go:492:1
 func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs []float32, sums2 []float64, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32) {
 	t4Row := t4s[first6:][:256]
 	t6Row := t6s[first6:][:256]
@@ -482,6 +530,7 @@ func quernRow6Summarise(r *host.Run, t4s []float64, first6 int, t6s, reduceMaxs 
 }
 
 //go:noinline
+//line quern_gen.go:534:1
 func quernRow7Summarise(r *host.Run, sums2 []float64, first7 int, los2, his2 []float32, sums3 *[8]float64, los3, his3 *[8]float32, out []partial, blockX int) {
 	sumRow2 := sums2[first7:][:256]
 	loRow2 := los2[first7:][:256]

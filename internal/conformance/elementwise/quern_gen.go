@@ -12,16 +12,54 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/elementwise",
+	Text:    quern_gen_ptx,
+	Sum:     "3ab6af62ef28ba48fe4887e0ddb7466606afbd4ec1c02f2886c101a25e2311dc",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__scaleAdd    func(t kernel.Thread, a float32, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__negate      func(t kernel.Thread, n int, in []int8, out []int8)
+	quern_gen_is_stale__run_go_generate__average     func(t kernel.Thread, x []uint16, y []uint16, out []uint16)
+	quern_gen_is_stale__run_go_generate__square      func(t kernel.Thread, x []float64)
+	quern_gen_is_stale__run_go_generate__widen       func(t kernel.Thread, in []uint8, out []float32)
+	quern_gen_is_stale__run_go_generate__lookUp      func(t kernel.Thread, table []float32, at []int32, out []float32)
+	quern_gen_is_stale__run_go_generate__difference  func(t kernel.Thread, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__number      func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__blocks      func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__invert      func(t kernel.Thread, w int, h int, in []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__count       func(t kernel.Thread, values []uint8, bins []uint32)
+	quern_gen_is_stale__run_go_generate__scaleHalves func(t kernel.Thread, a kernel.Float16, x []kernel.Float16)
+)
+
+var (
+	quern_scaleAdd    quern_gen_is_stale__run_go_generate__scaleAdd    = scaleAdd
+	quern_negate      quern_gen_is_stale__run_go_generate__negate      = negate
+	quern_average     quern_gen_is_stale__run_go_generate__average     = average
+	quern_square      quern_gen_is_stale__run_go_generate__square      = square
+	quern_widen       quern_gen_is_stale__run_go_generate__widen       = widen
+	quern_lookUp      quern_gen_is_stale__run_go_generate__lookUp      = lookUp
+	quern_difference  quern_gen_is_stale__run_go_generate__difference  = difference
+	quern_number      quern_gen_is_stale__run_go_generate__number      = number
+	quern_blocks      quern_gen_is_stale__run_go_generate__blocks      = blocks
+	quern_invert      quern_gen_is_stale__run_go_generate__invert      = invert
+	quern_count       quern_gen_is_stale__run_go_generate__count       = count
+	quern_scaleHalves quern_gen_is_stale__run_go_generate__scaleHalves = scaleHalves
+)
 
 var quernScaleAdd = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scaleAdd", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:10",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -32,10 +70,9 @@ var quernScaleAdd = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 12, Col: 15},
 		}},
 	},
-	Host: quernHostScaleAdd,
+	Host:  quernHostScaleAdd,
+	Plain: quernPlainScaleAdd,
 })
-
-var _ = scaleAdd // compiled, not called
 
 // LaunchScaleAdd runs scaleAdd on the grid g.
 //
@@ -55,10 +92,10 @@ var quernNegate = gpu.NewKernel(gpu.KernelInfo{
 	Name: "negate", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:19",
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -64, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 16, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -71,10 +108,9 @@ var quernNegate = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 24, Col: 2},
 		}},
 	},
-	Host: quernHostNegate,
+	Host:  quernHostNegate,
+	Plain: quernPlainNegate,
 })
-
-var _ = negate // compiled, not called
 
 // LaunchNegate runs negate on the grid g.
 //
@@ -93,11 +129,11 @@ func LaunchNegate(s *gpu.Stream, g gpu.Grid, n int, in, out *gpu.Buffer[int8]) e
 var quernAverage = gpu.NewKernel(gpu.KernelInfo{
 	Name: "average", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:30",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2},
-		{Name: "y", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -110,10 +146,9 @@ var quernAverage = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 32, Col: 42},
 		}},
 	},
-	Host: quernHostAverage,
+	Host:  quernHostAverage,
+	Plain: quernPlainAverage,
 })
-
-var _ = average // compiled, not called
 
 // LaunchAverage runs average on the grid g.
 //
@@ -134,16 +169,15 @@ var quernSquare = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostSquare,
+	Host:  quernHostSquare,
+	Plain: quernPlainSquare,
 })
-
-var _ = square // compiled, not called
 
 // LaunchSquare runs square on the grid g.
 //
@@ -160,10 +194,10 @@ func LaunchSquare(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 var quernWiden = gpu.NewKernel(gpu.KernelInfo{
 	Name: "widen", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:48",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -174,10 +208,9 @@ var quernWiden = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 50, Col: 3},
 		}},
 	},
-	Host: quernHostWiden,
+	Host:  quernHostWiden,
+	Plain: quernPlainWiden,
 })
-
-var _ = widen // compiled, not called
 
 // LaunchWiden runs widen on the grid g.
 //
@@ -195,11 +228,11 @@ func LaunchWiden(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint8], out *gpu.Buff
 var quernLookUp = gpu.NewKernel(gpu.KernelInfo{
 	Name: "lookUp", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:57",
 	Params: []gpu.Param{
-		{Name: "table", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "table", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 59, Col: 12},
@@ -216,10 +249,9 @@ var quernLookUp = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 59, Col: 12},
 		}},
 	},
-	Host: quernHostLookUp,
+	Host:  quernHostLookUp,
+	Plain: quernPlainLookUp,
 })
-
-var _ = lookUp // compiled, not called
 
 // LaunchLookUp runs lookUp on the grid g.
 //
@@ -238,10 +270,10 @@ func LaunchLookUp(s *gpu.Stream, g gpu.Grid, table *gpu.Buffer[float32], at *gpu
 var quernDifference = gpu.NewKernel(gpu.KernelInfo{
 	Name: "difference", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:66",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -252,10 +284,9 @@ var quernDifference = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 68, Col: 3},
 		}},
 	},
-	Host: quernHostDifference,
+	Host:  quernHostDifference,
+	Plain: quernPlainDifference,
 })
-
-var _ = difference // compiled, not called
 
 // LaunchDifference runs difference on the grid g.
 //
@@ -275,7 +306,7 @@ var quernNumber = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
@@ -286,10 +317,9 @@ var quernNumber = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 76, Col: 2},
 		}},
 	},
-	Host: quernHostNumber,
+	Host:  quernHostNumber,
+	Plain: quernPlainNumber,
 })
-
-var _ = number // compiled, not called
 
 // LaunchNumber runs number on the grid g.
 //
@@ -308,7 +338,7 @@ var quernBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
@@ -319,10 +349,9 @@ var quernBlocks = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 84, Col: 2},
 		}},
 	},
-	Host: quernHostBlocks,
+	Host:  quernHostBlocks,
+	Plain: quernPlainBlocks,
 })
-
-var _ = blocks // compiled, not called
 
 // LaunchBlocks runs blocks on the grid g.
 //
@@ -341,10 +370,10 @@ var quernInvert = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "w", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
@@ -357,10 +386,9 @@ var quernInvert = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 93, Col: 3},
 		}},
 	},
-	Host: quernHostInvert,
+	Host:  quernHostInvert,
+	Plain: quernPlainInvert,
 })
-
-var _ = invert // compiled, not called
 
 // LaunchInvert runs invert on the grid g.
 //
@@ -380,10 +408,10 @@ func LaunchInvert(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[uint8
 var quernCount = gpu.NewKernel(gpu.KernelInfo{
 	Name: "count", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:100",
 	Params: []gpu.Param{
-		{Name: "values", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "values", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "bins", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -64, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Threads: 16, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
@@ -394,10 +422,9 @@ var quernCount = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 102, Col: 21},
 		}},
 	},
-	Host: quernHostCount,
+	Host:  quernHostCount,
+	Plain: quernPlainCount,
 })
-
-var _ = count // compiled, not called
 
 // LaunchCount runs count on the grid g.
 //
@@ -415,19 +442,18 @@ func LaunchCount(s *gpu.Stream, g gpu.Grid, values *gpu.Buffer[uint8], bins *gpu
 var quernScaleHalves = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scaleHalves", Package: "quern.dev/internal/conformance/elementwise", Pos: "kernels.go:109",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Struct, Type: "kernel.Float16", Size: 2},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "a", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScaleHalves,
+	Host:  quernHostScaleHalves,
+	Plain: quernPlainScaleHalves,
 })
-
-var _ = scaleHalves // compiled, not called
 
 // LaunchScaleHalves runs scaleHalves on the grid g.
 //
@@ -440,6 +466,11 @@ func LaunchScaleHalves(s *gpu.Stream, g gpu.Grid, a kernel.Float16, x *gpu.Buffe
 	gpu.Arg(l, a)
 	gpu.SliceArg(l, x)
 	return l.End()
+}
+
+func quernPlainScaleAdd(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleAdd(t, v0, v1, v2) })
 }
 
 func quernHostScaleAdd(r *host.Run) {
@@ -481,6 +512,12 @@ func quernRow1ScaleAdd(r *host.Run, base int, y []float32, a float32, x []float3
 			y[i] += a * x[i]
 		}
 	}
+}
+
+//line quern_gen.go:518:1
+func quernPlainNegate(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int8](r, 1), host.Slice[int8](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_negate(t, v0, v1, v2) })
 }
 
 func quernHostNegate(r *host.Run) {
@@ -525,6 +562,12 @@ func quernRow1Negate(r *host.Run, base, n int, out, in []int8, dimX int) {
 	}
 }
 
+//line quern_gen.go:566:1
+func quernPlainAverage(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint16](r, 0), host.Slice[uint16](r, 1), host.Slice[uint16](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_average(t, v0, v1, v2) })
+}
+
 func quernHostAverage(r *host.Run) {
 	x := host.Slice[uint16](r, 0)
 	y := host.Slice[uint16](r, 1)
@@ -567,6 +610,12 @@ func quernRow1Average(r *host.Run, base int, out, x, y []uint16, dimX int) {
 	}
 }
 
+//line quern_gen.go:614:1
+func quernPlainSquare(r *host.Run) {
+	v0 := host.Slice[float64](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_square(t, v0) })
+}
+
 func quernHostSquare(r *host.Run) {
 	x := host.Slice[float64](r, 0)
 	dimX := r.BlockDim.X
@@ -603,6 +652,12 @@ func quernRow1Square(r *host.Run, base int, x []float64, dimX int) {
 			x[i] *= x[i]
 		}
 	}
+}
+
+//line quern_gen.go:658:1
+func quernPlainWiden(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_widen(t, v0, v1) })
 }
 
 func quernHostWiden(r *host.Run) {
@@ -643,6 +698,12 @@ func quernRow1Widen(r *host.Run, base int, in []uint8, out []float32, dimX int) 
 			out[i] = float32(in[i]) / 255
 		}
 	}
+}
+
+//line quern_gen.go:704:1
+func quernPlainLookUp(r *host.Run) {
+	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_lookUp(t, v0, v1, v2) })
 }
 
 func quernHostLookUp(r *host.Run) {
@@ -687,6 +748,12 @@ func quernRow1LookUp(r *host.Run, base int, out, table []float32, at []int32, di
 	}
 }
 
+//line quern_gen.go:752:1
+func quernPlainDifference(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_difference(t, v0, v1) })
+}
+
 func quernHostDifference(r *host.Run) {
 	x := host.Slice[float32](r, 0)
 	y := host.Slice[float32](r, 1)
@@ -729,6 +796,12 @@ func quernRow1Difference(r *host.Run, base int, x, y []float32, dimX, base2 int)
 	}
 }
 
+//line quern_gen.go:800:1
+func quernPlainNumber(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_number(t, v0) })
+}
+
 func quernHostNumber(r *host.Run) {
 	out := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
@@ -762,6 +835,12 @@ func quernRow1Number(r *host.Run, out []int32, base, dimX int) {
 //line kernels.go:76
 		out[base+threadX] = int32(base + threadX)
 	}
+}
+
+//line quern_gen.go:841:1
+func quernPlainBlocks(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_blocks(t, v0) })
 }
 
 func quernHostBlocks(r *host.Run) {
@@ -801,6 +880,12 @@ func quernRow1Blocks(r *host.Run, out []int32, base, base2, dimX int) {
 //line kernels.go:84
 		out[i] = int32(base2 + threadX)
 	}
+}
+
+//line quern_gen.go:886:1
+func quernPlainInvert(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_invert(t, v0, v1, v2, v3) })
 }
 
 func quernHostInvert(r *host.Run) {
@@ -850,6 +935,12 @@ func quernRow1Invert(r *host.Run, base, w, y, h int, out []uint8, start int, in 
 	}
 }
 
+//line quern_gen.go:939:1
+func quernPlainCount(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_count(t, v0, v1) })
+}
+
 func quernHostCount(r *host.Run) {
 	values := host.Slice[uint8](r, 0)
 	bins := host.Slice[uint32](r, 1)
@@ -888,6 +979,12 @@ func quernRow1Count(r *host.Run, base int, values []uint8, bins []uint32, dimX i
 			atomic.AddUint32(&bins[values[i]], 1)
 		}
 	}
+}
+
+//line quern_gen.go:985:1
+func quernPlainScaleHalves(r *host.Run) {
+	v0, v1 := host.Value[kernel.Float16](r, 0), host.Slice[kernel.Float16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleHalves(t, v0, v1) })
 }
 
 func quernHostScaleHalves(r *host.Run) {

@@ -14,22 +14,339 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/generic",
+	Text:    quern_gen_ptx,
+	Sum:     "5ef513c5bec68872e7fea9dc34721028006a3cde73c46e439d1fd569f818b54a",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__shiftBy                  func(t kernel.Thread, by int, x []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__shiftByUnchecked         func(t kernel.Thread, by int, x []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__scaleBy_float32          func(t kernel.Thread, by float32, x []float32)
+	quern_gen_is_stale__run_go_generate__scaleBy_int64            func(t kernel.Thread, by int64, x []int64)
+	quern_gen_is_stale__run_go_generate__scaleByUnchecked_float32 func(t kernel.Thread, by float32, x []float32)
+	quern_gen_is_stale__run_go_generate__scaleByUnchecked_int64   func(t kernel.Thread, by int64, x []int64)
+	quern_gen_is_stale__run_go_generate__corners                  func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__pointers                 func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__shuffled                 func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__literals                 func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__passed                   func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__returned                 func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__methods                  func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__searches                 func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__together                 func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__instructions             func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__mapped_int32             func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__mapped_int64             func(t kernel.Thread, x []int64)
+	quern_gen_is_stale__run_go_generate__scale_float32            func(t kernel.Thread, a float32, x []float32)
+	quern_gen_is_stale__run_go_generate__scale_float64            func(t kernel.Thread, a float64, x []float64)
+	quern_gen_is_stale__run_go_generate__scale_int16              func(t kernel.Thread, a int16, x []int16)
+	quern_gen_is_stale__run_go_generate__scale_uint64             func(t kernel.Thread, a uint64, x []uint64)
+	quern_gen_is_stale__run_go_generate__scale_Celsius            func(t kernel.Thread, a Celsius, x []Celsius)
+	quern_gen_is_stale__run_go_generate__Celsius                  float32
+	quern_gen_is_stale__run_go_generate__fill_bool                func(t kernel.Thread, v bool, x []bool)
+	quern_gen_is_stale__run_go_generate__fill_Point               func(t kernel.Thread, v Point, x []Point)
+	quern_gen_is_stale__run_go_generate__Point                    struct {
+		X float64
+		Y float64
+	}
+	quern_gen_is_stale__run_go_generate__fill_3_int8             func(t kernel.Thread, v [3]int8, x [][3]int8)
+	quern_gen_is_stale__run_go_generate__fill_Pair_uint8_float64 func(t kernel.Thread, v Pair[uint8, float64], x []Pair[uint8, float64])
+	quern_gen_is_stale__run_go_generate__Pair_uint8__float64     struct {
+		First  uint8
+		Second float64
+	}
+	quern_gen_is_stale__run_go_generate__convert_float32_int32 func(t kernel.Thread, from []float32, to []int32)
+	quern_gen_is_stale__run_go_generate__convert_float64_int64 func(t kernel.Thread, from []float64, to []int64)
+	quern_gen_is_stale__run_go_generate__convert_int8_uint16   func(t kernel.Thread, from []int8, to []uint16)
+	quern_gen_is_stale__run_go_generate__pack_uint8_float32    func(t kernel.Thread, a []uint8, b []float32, out []Pair[uint8, float32])
+	quern_gen_is_stale__run_go_generate__Pair_uint8__float32   struct {
+		First  uint8
+		Second float32
+	}
+	quern_gen_is_stale__run_go_generate__pack_uint8_float64  func(t kernel.Thread, a []uint8, b []float64, out []Pair[uint8, float64])
+	quern_gen_is_stale__run_go_generate__pack_int64_float32  func(t kernel.Thread, a []int64, b []float32, out []Pair[int64, float32])
+	quern_gen_is_stale__run_go_generate__Pair_int64__float32 struct {
+		First  int64
+		Second float32
+	}
+	quern_gen_is_stale__run_go_generate__pack_int64_float64  func(t kernel.Thread, a []int64, b []float64, out []Pair[int64, float64])
+	quern_gen_is_stale__run_go_generate__Pair_int64__float64 struct {
+		First  int64
+		Second float64
+	}
+	quern_gen_is_stale__run_go_generate__total_Point     func(t kernel.Thread, values []Point, out []float64)
+	quern_gen_is_stale__run_go_generate__reverse_int32   func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__reverse_float64 func(t kernel.Thread, x []float64)
+	quern_gen_is_stale__run_go_generate__reverse_Point   func(t kernel.Thread, x []Point)
+	quern_gen_is_stale__run_go_generate__unrolled        func(t kernel.Thread, n int32, x []int32)
+	quern_gen_is_stale__run_go_generate__atTheEdges      func(t kernel.Thread, n int64, x []int64)
+	quern_gen_is_stale__run_go_generate__reduced         func(t kernel.Thread, x []float32, sums []float32)
+	quern_gen_is_stale__run_go_generate__blur            func(t kernel.Thread, radius int, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__mixed           func(t kernel.Thread, step int8, flip bool, x []int32)
+	quern_gen_is_stale__run_go_generate__picked          func(t kernel.Thread, at int, x []int32)
+	quern_gen_is_stale__run_go_generate__sized_float32   func(t kernel.Thread, rounds uint16, x []float32)
+	quern_gen_is_stale__run_go_generate__sized_int16     func(t kernel.Thread, rounds uint16, x []int16)
+	quern_gen_is_stale__run_go_generate__filtered        func(t kernel.Thread, taps int, weights []float32, in []float32, out []float32)
+)
+
+var (
+	quern_shiftBy                  quern_gen_is_stale__run_go_generate__shiftBy                  = shiftBy
+	quern_shiftByUnchecked         quern_gen_is_stale__run_go_generate__shiftByUnchecked         = shiftBy
+	quern_scaleBy_float32          quern_gen_is_stale__run_go_generate__scaleBy_float32          = scaleBy[float32]
+	quern_scaleBy_int64            quern_gen_is_stale__run_go_generate__scaleBy_int64            = scaleBy[int64]
+	quern_scaleByUnchecked_float32 quern_gen_is_stale__run_go_generate__scaleByUnchecked_float32 = scaleBy[float32]
+	quern_scaleByUnchecked_int64   quern_gen_is_stale__run_go_generate__scaleByUnchecked_int64   = scaleBy[int64]
+	quern_corners                  quern_gen_is_stale__run_go_generate__corners                  = corners
+	quern_pointers                 quern_gen_is_stale__run_go_generate__pointers                 = pointers
+	quern_shuffled                 quern_gen_is_stale__run_go_generate__shuffled                 = shuffled
+	quern_literals                 quern_gen_is_stale__run_go_generate__literals                 = literals
+	quern_passed                   quern_gen_is_stale__run_go_generate__passed                   = passed
+	quern_returned                 quern_gen_is_stale__run_go_generate__returned                 = returned
+	quern_methods                  quern_gen_is_stale__run_go_generate__methods                  = methods
+	quern_searches                 quern_gen_is_stale__run_go_generate__searches                 = searches
+	quern_together                 quern_gen_is_stale__run_go_generate__together                 = together
+	quern_instructions             quern_gen_is_stale__run_go_generate__instructions             = instructions
+	quern_mapped_int32             quern_gen_is_stale__run_go_generate__mapped_int32             = mapped[int32]
+	quern_mapped_int64             quern_gen_is_stale__run_go_generate__mapped_int64             = mapped[int64]
+	quern_scale_float32            quern_gen_is_stale__run_go_generate__scale_float32            = scale[float32]
+	quern_scale_float64            quern_gen_is_stale__run_go_generate__scale_float64            = scale[float64]
+	quern_scale_int16              quern_gen_is_stale__run_go_generate__scale_int16              = scale[int16]
+	quern_scale_uint64             quern_gen_is_stale__run_go_generate__scale_uint64             = scale[uint64]
+	quern_scale_Celsius            quern_gen_is_stale__run_go_generate__scale_Celsius            = scale[Celsius]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__Celsius)((*Celsius)(nil))
+	quern_fill_bool                quern_gen_is_stale__run_go_generate__fill_bool                = fill[bool]
+	quern_fill_Point               quern_gen_is_stale__run_go_generate__fill_Point               = fill[Point]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__Point)((*Point)(nil))
+	quern_fill_3_int8              quern_gen_is_stale__run_go_generate__fill_3_int8              = fill[[3]int8]
+	quern_fill_Pair_uint8_float64  quern_gen_is_stale__run_go_generate__fill_Pair_uint8_float64  = fill[Pair[uint8, float64]]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__Pair_uint8__float64)((*Pair[uint8, float64])(nil))
+	quern_convert_float32_int32    quern_gen_is_stale__run_go_generate__convert_float32_int32    = convert[float32, int32]
+	quern_convert_float64_int64    quern_gen_is_stale__run_go_generate__convert_float64_int64    = convert[float64, int64]
+	quern_convert_int8_uint16      quern_gen_is_stale__run_go_generate__convert_int8_uint16      = convert[int8, uint16]
+	quern_pack_uint8_float32       quern_gen_is_stale__run_go_generate__pack_uint8_float32       = pack[uint8, float32]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__Pair_uint8__float32)((*Pair[uint8, float32])(nil))
+	quern_pack_uint8_float64       quern_gen_is_stale__run_go_generate__pack_uint8_float64       = pack[uint8, float64]
+	quern_pack_int64_float32       quern_gen_is_stale__run_go_generate__pack_int64_float32       = pack[int64, float32]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__Pair_int64__float32)((*Pair[int64, float32])(nil))
+	quern_pack_int64_float64       quern_gen_is_stale__run_go_generate__pack_int64_float64       = pack[int64, float64]
+	_                                                                                            = (*quern_gen_is_stale__run_go_generate__Pair_int64__float64)((*Pair[int64, float64])(nil))
+	quern_total_Point              quern_gen_is_stale__run_go_generate__total_Point              = total[Point]
+	quern_reverse_int32            quern_gen_is_stale__run_go_generate__reverse_int32            = reverse[int32]
+	quern_reverse_float64          quern_gen_is_stale__run_go_generate__reverse_float64          = reverse[float64]
+	quern_reverse_Point            quern_gen_is_stale__run_go_generate__reverse_Point            = reverse[Point]
+	quern_unrolled                 quern_gen_is_stale__run_go_generate__unrolled                 = unrolled
+	quern_atTheEdges               quern_gen_is_stale__run_go_generate__atTheEdges               = atTheEdges
+	quern_reduced                  quern_gen_is_stale__run_go_generate__reduced                  = reduced
+	quern_blur                     quern_gen_is_stale__run_go_generate__blur                     = blur
+	quern_mixed                    quern_gen_is_stale__run_go_generate__mixed                    = mixed
+	quern_picked                   quern_gen_is_stale__run_go_generate__picked                   = picked
+	quern_sized_float32            quern_gen_is_stale__run_go_generate__sized_float32            = sized[float32]
+	quern_sized_int16              quern_gen_is_stale__run_go_generate__sized_int16              = sized[int16]
+	quern_filtered                 quern_gen_is_stale__run_go_generate__filtered                 = filtered
+)
+
+var quernShiftBy = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shiftBy", Package: "quern.dev/internal/conformance/generic", Pos: "checked.go:9",
+	Params: []gpu.Param{
+		{Name: "by", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 2, 4, 1, 1, 1, 0, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}, Threads: 4},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 2, 4, 1, 1, 1, 0, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "checked.go", Line: 11, Col: 12},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "checked.go", Line: 11, Col: 12},
+		}},
+	},
+	Host:  quernHostShiftBy,
+	Plain: quernPlainShiftBy,
+})
+
+// LaunchShiftBy runs shiftBy on the grid g.
+//
+// shiftBy is compiled with and without checks. In the form without them a thread
+// may read beyond the length, within the buffer that x is a part of.
+func LaunchShiftBy(s *gpu.Stream, g gpu.Grid, by int, x, out *gpu.Buffer[int32]) error {
+	l, err := quernShiftBy.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, by)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernShiftByUnchecked = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shiftByUnchecked", Package: "quern.dev/internal/conformance/generic", Pos: "checked.go:9",
+	Params: []gpu.Param{
+		{Name: "by", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483648}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostShiftByUnchecked,
+	Plain: quernPlainShiftByUnchecked,
+})
+
+// LaunchShiftByUnchecked runs shiftBy on the grid g, without the checks of indices.
+//
+// shiftBy is compiled with and without checks. In the form without them a thread
+// may read beyond the length, within the buffer that x is a part of.
+func LaunchShiftByUnchecked(s *gpu.Stream, g gpu.Grid, by int, x, out *gpu.Buffer[int32]) error {
+	l, err := quernShiftByUnchecked.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, by)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernScaleBy_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleBy[float32]", Package: "quern.dev/internal/conformance/generic", Pos: "checked.go:16",
+	Entry: "scaleBy_float32",
+	Params: []gpu.Param{
+		{Name: "by", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "checked.go", Line: 17, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "checked.go", Line: 17, Col: 2},
+		}},
+	},
+	Host:  quernHostScaleBy_float32,
+	Plain: quernPlainScaleBy_float32,
+})
+
+var quernScaleBy_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleBy[int64]", Package: "quern.dev/internal/conformance/generic", Pos: "checked.go:16",
+	Entry: "scaleBy_int64",
+	Params: []gpu.Param{
+		{Name: "by", Kind: gpu.Scalar, Type: "int64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 2, Adjacent: true},
+		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "checked.go", Line: 17, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "checked.go", Line: 17, Col: 2},
+		}},
+	},
+	Host:  quernHostScaleBy_int64,
+	Plain: quernPlainScaleBy_int64,
+})
+
+// LaunchScaleBy runs scaleBy on the grid g.
+func LaunchScaleBy[T float32 | int64](s *gpu.Stream, g gpu.Grid, by T, x *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernScaleBy_float32
+	case *int64:
+		k = quernScaleBy_int64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, by)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernScaleByUnchecked_float32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleByUnchecked[float32]", Package: "quern.dev/internal/conformance/generic", Pos: "checked.go:16",
+	Entry: "scaleByUnchecked_float32",
+	Params: []gpu.Param{
+		{Name: "by", Kind: gpu.Scalar, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostScaleByUnchecked_float32,
+	Plain: quernPlainScaleByUnchecked_float32,
+})
+
+var quernScaleByUnchecked_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "scaleByUnchecked[int64]", Package: "quern.dev/internal/conformance/generic", Pos: "checked.go:16",
+	Entry: "scaleByUnchecked_int64",
+	Params: []gpu.Param{
+		{Name: "by", Kind: gpu.Scalar, Type: "int64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostScaleByUnchecked_int64,
+	Plain: quernPlainScaleByUnchecked_int64,
+})
+
+// LaunchScaleByUnchecked runs scaleBy on the grid g, without the checks of indices.
+func LaunchScaleByUnchecked[T float32 | int64](s *gpu.Stream, g gpu.Grid, by T, x *gpu.Buffer[T]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *float32:
+		k = quernScaleByUnchecked_float32
+	case *int64:
+		k = quernScaleByUnchecked_int64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, by)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
 
 var quernCorners = gpu.NewKernel(gpu.KernelInfo{
 	Name: "corners", Package: "quern.dev/internal/conformance/generic", Pos: "corners.go:42",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostCorners,
+	Host:  quernHostCorners,
+	Plain: quernPlainCorners,
 })
-
-var _ = corners // compiled, not called
 
 // LaunchCorners runs corners on the grid g.
 //
@@ -49,15 +366,14 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483647, 1, 0, 0, 2, 2, 3, 2, 0, 5, 5, 3, 9, 2147483649}},
 		{Name: "wide"},
 	},
-	Host: quernHostPointers,
+	Host:  quernHostPointers,
+	Plain: quernPlainPointers,
 })
-
-var _ = pointers // compiled, not called
 
 // LaunchPointers runs pointers on the grid g.
 //
@@ -77,7 +393,7 @@ var quernShuffled = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -89,9 +405,8 @@ var quernShuffled = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostShuffled,
+	Plain: quernPlainShuffled,
 })
-
-var _ = shuffled // compiled, not called
 
 // LaunchShuffled runs shuffled on the grid g.
 //
@@ -110,16 +425,15 @@ var quernLiterals = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostLiterals,
+	Host:  quernHostLiterals,
+	Plain: quernPlainLiterals,
 })
-
-var _ = literals // compiled, not called
 
 // LaunchLiterals runs literals on the grid g.
 //
@@ -138,16 +452,15 @@ var quernPassed = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostPassed,
+	Host:  quernHostPassed,
+	Plain: quernPlainPassed,
 })
-
-var _ = passed // compiled, not called
 
 // LaunchPassed runs passed on the grid g.
 //
@@ -167,16 +480,15 @@ var quernReturned = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostReturned,
+	Host:  quernHostReturned,
+	Plain: quernPlainReturned,
 })
-
-var _ = returned // compiled, not called
 
 // LaunchReturned runs returned on the grid g.
 //
@@ -195,15 +507,14 @@ var quernMethods = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostMethods,
+	Host:  quernHostMethods,
+	Plain: quernPlainMethods,
 })
-
-var _ = methods // compiled, not called
 
 // LaunchMethods runs methods on the grid g.
 //
@@ -222,7 +533,7 @@ var quernSearches = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 0, -2, 1, 0, 5, 1, 0, 1, 0, 0, 2, 8, 4, 0, 1073741824, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -232,10 +543,9 @@ var quernSearches = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "functions.go", Line: 172, Col: 59},
 		}},
 	},
-	Host: quernHostSearches,
+	Host:  quernHostSearches,
+	Plain: quernPlainSearches,
 })
-
-var _ = searches // compiled, not called
 
 // LaunchSearches runs searches on the grid g.
 //
@@ -255,7 +565,7 @@ var quernTogether = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -268,9 +578,8 @@ var quernTogether = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 256,
 	Host:   quernHostTogether,
+	Plain:  quernPlainTogether,
 })
-
-var _ = together // compiled, not called
 
 // LaunchTogether runs together on the grid g.
 //
@@ -289,15 +598,14 @@ var quernInstructions = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostInstructions,
+	Host:  quernHostInstructions,
+	Plain: quernPlainInstructions,
 })
-
-var _ = instructions // compiled, not called
 
 // LaunchInstructions runs instructions on the grid g.
 //
@@ -318,7 +626,7 @@ var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
@@ -327,10 +635,9 @@ var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
 		}},
 		{Name: "wide"},
 	},
-	Host: quernHostMapped_int32,
+	Host:  quernHostMapped_int32,
+	Plain: quernPlainMapped_int32,
 })
-
-var _ = mapped[int32] // compiled, not called
 
 var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "mapped[int64]", Package: "quern.dev/internal/conformance/generic", Pos: "functions.go:230",
@@ -338,7 +645,7 @@ var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
@@ -347,10 +654,9 @@ var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
 		}},
 		{Name: "wide"},
 	},
-	Host: quernHostMapped_int64,
+	Host:  quernHostMapped_int64,
+	Plain: quernPlainMapped_int64,
 })
-
-var _ = mapped[int64] // compiled, not called
 
 // LaunchMapped runs mapped on the grid g.
 //
@@ -378,16 +684,15 @@ var quernScale_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale_float32,
+	Host:  quernHostScale_float32,
+	Plain: quernPlainScale_float32,
 })
-
-var _ = scale[float32] // compiled, not called
 
 var quernScale_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale[float64]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:26",
@@ -396,16 +701,15 @@ var quernScale_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale_float64,
+	Host:  quernHostScale_float64,
+	Plain: quernPlainScale_float64,
 })
-
-var _ = scale[float64] // compiled, not called
 
 var quernScale_int16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale[int16]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:26",
@@ -414,16 +718,15 @@ var quernScale_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "int16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale_int16,
+	Host:  quernHostScale_int16,
+	Plain: quernPlainScale_int16,
 })
-
-var _ = scale[int16] // compiled, not called
 
 var quernScale_uint64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale[uint64]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:26",
@@ -432,34 +735,32 @@ var quernScale_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "uint64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale_uint64,
+	Host:  quernHostScale_uint64,
+	Plain: quernPlainScale_uint64,
 })
-
-var _ = scale[uint64] // compiled, not called
 
 var quernScale_Celsius = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scale[Celsius]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:26",
 	Entry: "scale_Celsius",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "Celsius", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Celsius", Size: 4, Layout: "float32"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScale_Celsius,
+	Host:  quernHostScale_Celsius,
+	Plain: quernPlainScale_Celsius,
 })
-
-var _ = scale[Celsius] // compiled, not called
 
 // LaunchScale runs scale on the grid g.
 //
@@ -494,32 +795,30 @@ var quernFill_bool = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Scalar, Type: "bool", Size: 1},
 		{Name: "x", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostFill_bool,
+	Host:  quernHostFill_bool,
+	Plain: quernPlainFill_bool,
 })
-
-var _ = fill[bool] // compiled, not called
 
 var quernFill_Point = gpu.NewKernel(gpu.KernelInfo{
 	Name: "fill[Point]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:35",
 	Entry: "fill_Point",
 	Params: []gpu.Param{
-		{Name: "v", Kind: gpu.Struct, Type: "Point", Size: 16},
-		{Name: "x", Kind: gpu.Slice, Type: "Point", Size: 16},
+		{Name: "v", Kind: gpu.Struct, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}"},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostFill_Point,
+	Host:  quernHostFill_Point,
+	Plain: quernPlainFill_Point,
 })
-
-var _ = fill[Point] // compiled, not called
 
 var quernFill_3_int8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "fill[[3]int8]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:35",
@@ -528,32 +827,30 @@ var quernFill_3_int8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Struct, Type: "[3]int8", Size: 3},
 		{Name: "x", Kind: gpu.Slice, Type: "[3]int8", Size: 3},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostFill_3_int8,
+	Host:  quernHostFill_3_int8,
+	Plain: quernPlainFill_3_int8,
 })
-
-var _ = fill[[3]int8] // compiled, not called
 
 var quernFill_Pair_uint8_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "fill[Pair[uint8, float64]]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:35",
 	Entry: "fill_Pair_uint8_float64",
 	Params: []gpu.Param{
-		{Name: "v", Kind: gpu.Struct, Type: "Pair[uint8, float64]", Size: 16},
-		{Name: "x", Kind: gpu.Slice, Type: "Pair[uint8, float64]", Size: 16},
+		{Name: "v", Kind: gpu.Struct, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float64]", Size: 16, Layout: "struct{First uint8; Second float64}"},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float64]", Size: 16, Layout: "struct{First uint8; Second float64}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostFill_Pair_uint8_float64,
+	Host:  quernHostFill_Pair_uint8_float64,
+	Plain: quernPlainFill_Pair_uint8_float64,
 })
-
-var _ = fill[Pair[uint8, float64]] // compiled, not called
 
 // LaunchFill runs fill on the grid g.
 //
@@ -583,10 +880,10 @@ var quernConvert_float32_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "convert[float32,int32]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:44",
 	Entry: "convert_float32_int32",
 	Params: []gpu.Param{
-		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -597,19 +894,18 @@ var quernConvert_float32_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 46, Col: 3},
 		}},
 	},
-	Host: quernHostConvert_float32_int32,
+	Host:  quernHostConvert_float32_int32,
+	Plain: quernPlainConvert_float32_int32,
 })
-
-var _ = convert[float32, int32] // compiled, not called
 
 var quernConvert_float64_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "convert[float64,int64]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:44",
 	Entry: "convert_float64_int64",
 	Params: []gpu.Param{
-		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -620,19 +916,18 @@ var quernConvert_float64_int64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 46, Col: 3},
 		}},
 	},
-	Host: quernHostConvert_float64_int64,
+	Host:  quernHostConvert_float64_int64,
+	Plain: quernPlainConvert_float64_int64,
 })
-
-var _ = convert[float64, int64] // compiled, not called
 
 var quernConvert_int8_uint16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "convert[int8,uint16]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:44",
 	Entry: "convert_int8_uint16",
 	Params: []gpu.Param{
-		{Name: "from", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "from", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -643,10 +938,9 @@ var quernConvert_int8_uint16 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 46, Col: 3},
 		}},
 	},
-	Host: quernHostConvert_int8_uint16,
+	Host:  quernHostConvert_int8_uint16,
+	Plain: quernPlainConvert_int8_uint16,
 })
-
-var _ = convert[int8, uint16] // compiled, not called
 
 // LaunchConvert runs convert on the grid g.
 //
@@ -676,11 +970,11 @@ var quernPack_uint8_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pack[uint8,float32]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:53",
 	Entry: "pack_uint8_float32",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "Pair[uint8, float32]", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float32]", Size: 8, Layout: "struct{First uint8; Second float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -693,20 +987,19 @@ var quernPack_uint8_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 30},
 		}},
 	},
-	Host: quernHostPack_uint8_float32,
+	Host:  quernHostPack_uint8_float32,
+	Plain: quernPlainPack_uint8_float32,
 })
-
-var _ = pack[uint8, float32] // compiled, not called
 
 var quernPack_uint8_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pack[uint8,float64]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:53",
 	Entry: "pack_uint8_float64",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "Pair[uint8, float64]", Size: 16},
+		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float64]", Size: 16, Layout: "struct{First uint8; Second float64}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -719,20 +1012,19 @@ var quernPack_uint8_float64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 30},
 		}},
 	},
-	Host: quernHostPack_uint8_float64,
+	Host:  quernHostPack_uint8_float64,
+	Plain: quernPlainPack_uint8_float64,
 })
-
-var _ = pack[uint8, float64] // compiled, not called
 
 var quernPack_int64_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pack[int64,float32]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:53",
 	Entry: "pack_int64_float32",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "Pair[int64, float32]", Size: 16},
+		{Name: "a", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[int64, float32]", Size: 16, Layout: "struct{First int64; Second float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -745,20 +1037,19 @@ var quernPack_int64_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 30},
 		}},
 	},
-	Host: quernHostPack_int64_float32,
+	Host:  quernHostPack_int64_float32,
+	Plain: quernPlainPack_int64_float32,
 })
-
-var _ = pack[int64, float32] // compiled, not called
 
 var quernPack_int64_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pack[int64,float64]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:53",
 	Entry: "pack_int64_float64",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "out", Kind: gpu.Slice, Type: "Pair[int64, float64]", Size: 16},
+		{Name: "a", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[int64, float64]", Size: 16, Layout: "struct{First int64; Second float64}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 2, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 2, 9, 0}},
@@ -771,10 +1062,9 @@ var quernPack_int64_float64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 55, Col: 30},
 		}},
 	},
-	Host: quernHostPack_int64_float64,
+	Host:  quernHostPack_int64_float64,
+	Plain: quernPlainPack_int64_float64,
 })
-
-var _ = pack[int64, float64] // compiled, not called
 
 // LaunchPack runs pack on the grid g.
 //
@@ -805,10 +1095,10 @@ var quernTotal_Point = gpu.NewKernel(gpu.KernelInfo{
 	Name: "total[Point]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:65",
 	Entry: "total_Point",
 	Params: []gpu.Param{
-		{Name: "values", Kind: gpu.Slice, Type: "Point", Size: 16},
+		{Name: "values", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
@@ -819,10 +1109,9 @@ var quernTotal_Point = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "instances.go", Line: 67, Col: 3},
 		}},
 	},
-	Host: quernHostTotal_Point,
+	Host:  quernHostTotal_Point,
+	Plain: quernPlainTotal_Point,
 })
-
-var _ = total[Point] // compiled, not called
 
 // LaunchTotal runs total on the grid g.
 //
@@ -851,7 +1140,7 @@ var quernReverse_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -859,9 +1148,8 @@ var quernReverse_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 256,
 	Host:   quernHostReverse_int32,
+	Plain:  quernPlainReverse_int32,
 })
-
-var _ = reverse[int32] // compiled, not called
 
 var quernReverse_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reverse[float64]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:74",
@@ -869,7 +1157,7 @@ var quernReverse_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -877,17 +1165,16 @@ var quernReverse_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 512,
 	Host:   quernHostReverse_float64,
+	Plain:  quernPlainReverse_float64,
 })
-
-var _ = reverse[float64] // compiled, not called
 
 var quernReverse_Point = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reverse[Point]", Package: "quern.dev/internal/conformance/generic", Pos: "instances.go:74",
 	Entry: "reverse_Point",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "Point", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -895,9 +1182,8 @@ var quernReverse_Point = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostReverse_Point,
+	Plain:  quernPlainReverse_Point,
 })
-
-var _ = reverse[Point] // compiled, not called
 
 // LaunchReverse runs reverse on the grid g.
 //
@@ -926,15 +1212,14 @@ var quernUnrolled = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostUnrolled,
+	Host:  quernHostUnrolled,
+	Plain: quernPlainUnrolled,
 })
-
-var _ = unrolled // compiled, not called
 
 // LaunchUnrolled runs unrolled on the grid g.
 //
@@ -957,15 +1242,14 @@ var quernAtTheEdges = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostAtTheEdges,
+	Host:  quernHostAtTheEdges,
+	Plain: quernPlainAtTheEdges,
 })
-
-var _ = atTheEdges // compiled, not called
 
 // LaunchAtTheEdges runs atTheEdges on the grid g.
 //
@@ -984,18 +1268,17 @@ func LaunchAtTheEdges(s *gpu.Stream, g gpu.Grid, n int64, x *gpu.Buffer[int64]) 
 var quernReduced = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reduced", Package: "quern.dev/internal/conformance/generic", Pos: "loops.go:107",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostReduced,
+	Host:  quernHostReduced,
+	Plain: quernPlainReduced,
 })
-
-var _ = reduced // compiled, not called
 
 // LaunchReduced runs reduced on the grid g.
 //
@@ -1015,10 +1298,10 @@ var quernBlur = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blur", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:10",
 	Params: []gpu.Param{
 		{Name: "radius", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 1, 2, 3, 9, 2147483648, 1, 0, 9, 2147483646}},
 		{Name: "wide"},
@@ -1055,10 +1338,9 @@ var quernBlur = gpu.NewKernel(gpu.KernelInfo{
 			Host: quernHostBlur_radius_4,
 		},
 	},
-	Host: quernHostBlur,
+	Host:  quernHostBlur,
+	Plain: quernPlainBlur,
 })
-
-var _ = blur // compiled, not called
 
 // LaunchBlur runs blur on the grid g.
 //
@@ -1081,7 +1363,7 @@ var quernMixed = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flip", Kind: gpu.Scalar, Type: "bool", Size: 1},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
@@ -1152,10 +1434,9 @@ var quernMixed = gpu.NewKernel(gpu.KernelInfo{
 			Host: quernHostMixed_flip_false_step_64,
 		},
 	},
-	Host: quernHostMixed,
+	Host:  quernHostMixed,
+	Plain: quernPlainMixed,
 })
-
-var _ = mixed // compiled, not called
 
 // LaunchMixed runs mixed on the grid g.
 //
@@ -1178,7 +1459,7 @@ var quernPicked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 9, 3}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1223,10 +1504,9 @@ var quernPicked = gpu.NewKernel(gpu.KernelInfo{
 			Host: quernHostPicked_at_7,
 		},
 	},
-	Host: quernHostPicked,
+	Host:  quernHostPicked,
+	Plain: quernPlainPicked,
 })
-
-var _ = picked // compiled, not called
 
 // LaunchPicked runs picked on the grid g.
 //
@@ -1248,7 +1528,7 @@ var quernSized_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "uint16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1308,9 +1588,8 @@ var quernSized_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostSized_float32,
+	Plain:  quernPlainSized_float32,
 })
-
-var _ = sized[float32] // compiled, not called
 
 var quernSized_int16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sized[int16]", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:65",
@@ -1319,7 +1598,7 @@ var quernSized_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "uint16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1379,9 +1658,8 @@ var quernSized_int16 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 64,
 	Host:   quernHostSized_int16,
+	Plain:  quernPlainSized_int16,
 })
-
-var _ = sized[int16] // compiled, not called
 
 // LaunchSized runs sized on the grid g.
 //
@@ -1408,11 +1686,11 @@ var quernFiltered = gpu.NewKernel(gpu.KernelInfo{
 	Name: "filtered", Package: "quern.dev/internal/conformance/generic", Pos: "special.go:81",
 	Params: []gpu.Param{
 		{Name: "taps", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "weights", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 3, 4, 0, 1, 3, 1, 2, 1, 0, 4, 2, 3, 2, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 1, 0, 1, 3, 3, 9, 2147483649, 1, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 3, 3, 9, 2147483649}, Sites: []gpu.Site{
@@ -1460,10 +1738,9 @@ var quernFiltered = gpu.NewKernel(gpu.KernelInfo{
 			Host: quernHostFiltered_taps_8,
 		},
 	},
-	Host: quernHostFiltered,
+	Host:  quernHostFiltered,
+	Plain: quernPlainFiltered,
 })
-
-var _ = filtered // compiled, not called
 
 // LaunchFiltered runs filtered on the grid g.
 //
@@ -1478,6 +1755,275 @@ func LaunchFiltered(s *gpu.Stream, g gpu.Grid, taps int, weights, in, out *gpu.B
 	gpu.SliceArg(l, in)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainShiftBy(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_shiftBy(t, v0, v1, v2) })
+}
+
+func quernHostShiftBy(r *host.Run) {
+	by := host.Value[int](r, 0)
+	x := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + by
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShiftBy(r, base, out, x, by, dimX, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShiftBy(r *host.Run, base int, out, x []int32, by, dimX, base2 int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base && base2 >= 0 && count <= len(x)-base2 {
+		row := out[base:][:count]
+		row2 := x[base2:][:count]
+		for threadX := range count {
+//line checked.go:11
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line checked.go:10
+		if i < len(out) {
+			out[i] = x[i+by]
+		}
+	}
+}
+
+//line quern_gen.go:1808:1
+func quernPlainShiftByUnchecked(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_shiftByUnchecked(t, v0, v1, v2) })
+}
+
+func quernHostShiftByUnchecked(r *host.Run) {
+	by := host.Value[int](r, 0)
+	x := host.Slice[int32](r, 1)
+	out := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		base2 := blockX*dimX + by
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShiftByUnchecked(r, base, out, x, by, dimX, base2)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShiftByUnchecked(r *host.Run, base int, out, x []int32, by, dimX, base2 int) {
+	count := max(0, min(dimX, len(out)-base))
+	if base >= 0 && count <= len(out)-base && base2 >= 0 && count <= len(x)-base2 {
+		row := out[base:][:count]
+		row2 := x[base2:][:count]
+		for threadX := range count {
+//line checked.go:11
+			row[threadX] = row2[threadX]
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line checked.go:10
+		if i < len(out) {
+			out[i] = x[i+by]
+		}
+	}
+}
+
+//line quern_gen.go:1856:1
+func quernPlainScaleBy_float32(r *host.Run) {
+	v0, v1 := host.Value[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleBy_float32(t, v0, v1) })
+}
+
+func quernHostScaleBy_float32(r *host.Run) {
+	by := host.Value[float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleBy_float32(r, x, base, by, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleBy_float32(r *host.Run, x []float32, base int, by float32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line checked.go:17
+			row[threadX] *= by
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line checked.go:17
+		x[base+threadX] *= by
+	}
+}
+
+//line quern_gen.go:1898:1
+func quernPlainScaleBy_int64(r *host.Run) {
+	v0, v1 := host.Value[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleBy_int64(t, v0, v1) })
+}
+
+func quernHostScaleBy_int64(r *host.Run) {
+	by := host.Value[int64](r, 0)
+	x := host.Slice[int64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleBy_int64(r, x, base, by, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleBy_int64(r *host.Run, x []int64, base int, by int64, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line checked.go:17
+			row[threadX] *= by
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line checked.go:17
+		x[base+threadX] *= by
+	}
+}
+
+//line quern_gen.go:1940:1
+func quernPlainScaleByUnchecked_float32(r *host.Run) {
+	v0, v1 := host.Value[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleByUnchecked_float32(t, v0, v1) })
+}
+
+func quernHostScaleByUnchecked_float32(r *host.Run) {
+	by := host.Value[float32](r, 0)
+	x := host.Slice[float32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleByUnchecked_float32(r, x, base, by, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleByUnchecked_float32(r *host.Run, x []float32, base int, by float32, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line checked.go:17
+			row[threadX] *= by
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line checked.go:17
+		x[base+threadX] *= by
+	}
+}
+
+//line quern_gen.go:1982:1
+func quernPlainScaleByUnchecked_int64(r *host.Run) {
+	v0, v1 := host.Value[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleByUnchecked_int64(t, v0, v1) })
+}
+
+func quernHostScaleByUnchecked_int64(r *host.Run) {
+	by := host.Value[int64](r, 0)
+	x := host.Slice[int64](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ScaleByUnchecked_int64(r, x, base, by, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ScaleByUnchecked_int64(r *host.Run, x []int64, base int, by int64, dimX int) {
+	count := dimX
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+//line checked.go:17
+			row[threadX] *= by
+		}
+		return
+	}
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+//line checked.go:17
+		x[base+threadX] *= by
+	}
+}
+
+//line quern_gen.go:2024:1
+func quernPlainCorners(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_corners(t, v0) })
 }
 
 func quernHostCorners(r *host.Run) {
@@ -1554,6 +2100,10 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 				var w4 int32
 				var result5 bool
 				for {
+					if r.Halted() {
+//line corners.go:30
+						r.Halt()
+					}
 					w4 = v2
 //line corners.go:60
 					result5 = w4 != 1 && w4 > 0
@@ -1595,6 +2145,10 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:70
 			t12 := times
 			for i2 := int32(0); i2 < t12; i2++ {
+				if r.Halted() {
+//line corners.go:70
+					r.Halt()
+				}
 //line corners.go:71
 				w7 := w6
 //line corners.go:76
@@ -1608,11 +2162,19 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:70
 			t13 := times2
 			for i3 := int32(0); i3 < t13; i3++ {
+				if r.Halted() {
+//line corners.go:70
+					r.Halt()
+				}
 //line corners.go:71
 				w9 := w8
 //line corners.go:70
 				t14 := times
 				for i4 := int32(0); i4 < t14; i4++ {
+					if r.Halted() {
+//line corners.go:70
+						r.Halt()
+					}
 //line corners.go:71
 					w10 := w9
 //line corners.go:76
@@ -1634,10 +2196,13 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 			var ok bool
 			switch {
 			default:
-//line corners.go:19
+//line corners.go:19:10000
 				w11 := v3.x
+//line corners.go:20:10000
 				var result12 int32
+//line corners.go:21:10000
 				switch {
+//line corners.go:22:10000
 				default:
 //line corners.go:82
 					if w11 < 0 {
@@ -1651,11 +2216,15 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:87
 					result12 = w11
 				}
-//line corners.go:19
+//line corners.go:19:10000
 				a = result12
+//line corners.go:20:10000
 				w12 := v3.y
+//line corners.go:21:10000
 				var result13 int32
+//line corners.go:22:10000
 				switch {
+//line corners.go:23
 				default:
 //line corners.go:82
 					if w12 < 0 {
@@ -1669,11 +2238,13 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:87
 					result13 = w12
 				}
-//line corners.go:18
+//line corners.go:18:10000
 				b = result13
-//line corners.go:21
+//line corners.go:21:10000
 				if a > b {
+//line corners.go:22:10000
 					t15 := b
+//line corners.go:23
 					t2 := a
 					a = t15
 					b = t2
@@ -1777,6 +2348,10 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 			var w4 int32
 			var result5 bool
 			for {
+				if r.Halted() {
+//line corners.go:30
+					r.Halt()
+				}
 				w4 = v2
 //line corners.go:60
 				result5 = w4 != 1 && w4 > 0
@@ -1818,6 +2393,10 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:70
 		t12 := times
 		for i2 := int32(0); i2 < t12; i2++ {
+			if r.Halted() {
+//line corners.go:70
+				r.Halt()
+			}
 //line corners.go:71
 			w7 := w6
 //line corners.go:76
@@ -1831,11 +2410,19 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:70
 		t13 := times2
 		for i3 := int32(0); i3 < t13; i3++ {
+			if r.Halted() {
+//line corners.go:70
+				r.Halt()
+			}
 //line corners.go:71
 			w9 := w8
 //line corners.go:70
 			t14 := times
 			for i4 := int32(0); i4 < t14; i4++ {
+				if r.Halted() {
+//line corners.go:70
+					r.Halt()
+				}
 //line corners.go:71
 				w10 := w9
 //line corners.go:76
@@ -1857,10 +2444,13 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 		var ok bool
 		switch {
 		default:
-//line corners.go:19
+//line corners.go:19:10000
 			w11 := v3.x
+//line corners.go:20:10000
 			var result12 int32
+//line corners.go:21:10000
 			switch {
+//line corners.go:22:10000
 			default:
 //line corners.go:82
 				if w11 < 0 {
@@ -1874,11 +2464,15 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:87
 				result12 = w11
 			}
-//line corners.go:19
+//line corners.go:19:10000
 			a = result12
+//line corners.go:20:10000
 			w12 := v3.y
+//line corners.go:21:10000
 			var result13 int32
+//line corners.go:22:10000
 			switch {
+//line corners.go:23
 			default:
 //line corners.go:82
 				if w12 < 0 {
@@ -1892,11 +2486,13 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 //line corners.go:87
 				result13 = w12
 			}
-//line corners.go:18
+//line corners.go:18:10000
 			b = result13
-//line corners.go:21
+//line corners.go:21:10000
 			if a > b {
+//line corners.go:22:10000
 				t15 := b
+//line corners.go:23
 				t2 := a
 				a = t15
 				b = t2
@@ -1947,6 +2543,12 @@ func quernRow1Corners(r *host.Run, base int, x []int32, w2, w3 int32, t7 vector,
 	}
 }
 
+//line quern_gen.go:2547:1
+func quernPlainPointers(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_pointers(t, v0) })
+}
+
 func quernHostPointers(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
@@ -1972,6 +2574,11 @@ func quernRow1Pointers(r *host.Run, base, size int, x []int32, dimX int) {
 		r.ThreadIdx.X = threadX
 //line corners.go:117
 		for i := 2 * (base + threadX); i+1 < len(x); i += size {
+			if r.Halted() {
+//line corners.go:117
+				r.Halt()
+			}
+//line corners.go:118
 			t1 := i
 			t2 := i + 2
 //line corners.go:118
@@ -2022,6 +2629,12 @@ func quernRow1Pointers(r *host.Run, base, size int, x []int32, dimX int) {
 	}
 }
 
+//line quern_gen.go:2633:1
+func quernPlainShuffled(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_shuffled(t, v0) })
+}
+
 func quernHostShuffled(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	var d int
@@ -2051,6 +2664,10 @@ func quernHostShuffled(r *host.Run) {
 			}
 		}
 		for ; d > 0; d /= 2 {
+			if r.Halted() {
+//line corners.go:133
+				r.Halt()
+			}
 //line corners.go:134
 			t2 = d
 			for threadZ := range 1 {
@@ -2076,6 +2693,10 @@ func quernHostShuffled(r *host.Run) {
 			}
 		}
 		for ; d2 > 0; d2 /= 2 {
+			if r.Halted() {
+//line corners.go:133
+				r.Halt()
+			}
 //line corners.go:134
 			t22 = d2
 			for threadZ := range 1 {
@@ -2103,6 +2724,7 @@ func quernHostShuffled(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2728:1
 func quernRow1Shuffled(r *host.Run, vs []int32, first int, vs2, x []int32, base int) {
 	vRow := vs[first:][:64]
 	vRow2 := vs2[first:][:64]
@@ -2129,6 +2751,7 @@ func quernRow1Shuffled(r *host.Run, vs []int32, first int, vs2, x []int32, base 
 }
 
 //go:noinline
+//line quern_gen.go:2755:1
 func quernRow2Shuffled(r *host.Run, vs2 []int32, first2 int, as, t1s []int32) {
 	vRow2 := vs2[first2:][:64]
 	aRow := as[first2:][:64]
@@ -2144,6 +2767,7 @@ func quernRow2Shuffled(r *host.Run, vs2 []int32, first2 int, as, t1s []int32) {
 }
 
 //go:noinline
+//line quern_gen.go:2771:1
 func quernRow3Shuffled(r *host.Run, vs2 []int32, first3 int, as, shuffleXors []int32) {
 	vRow2 := vs2[first3:][:64]
 	aRow := as[first3:][:64]
@@ -2171,6 +2795,7 @@ func quernRow3Shuffled(r *host.Run, vs2 []int32, first3 int, as, shuffleXors []i
 }
 
 //go:noinline
+//line quern_gen.go:2799:1
 func quernRow4Shuffled(r *host.Run, vs []int32, first4 int, vs2, mosts, vs3 []int32) {
 	vRow := vs[first4:][:64]
 	vRow2 := vs2[first4:][:64]
@@ -2191,6 +2816,7 @@ func quernRow4Shuffled(r *host.Run, vs []int32, first4 int, vs2, mosts, vs3 []in
 }
 
 //go:noinline
+//line quern_gen.go:2820:1
 func quernRow5Shuffled(r *host.Run, vs3 []int32, first5 int, as2, t1s2 []int32) {
 	vRow3 := vs3[first5:][:64]
 	aRow2 := as2[first5:][:64]
@@ -2206,6 +2832,7 @@ func quernRow5Shuffled(r *host.Run, vs3 []int32, first5 int, as2, t1s2 []int32) 
 }
 
 //go:noinline
+//line quern_gen.go:2836:1
 func quernRow6Shuffled(r *host.Run, vs3 []int32, first6 int, as2, shuffleXors2 []int32) {
 	vRow3 := vs3[first6:][:64]
 	aRow2 := as2[first6:][:64]
@@ -2224,6 +2851,7 @@ func quernRow6Shuffled(r *host.Run, vs3 []int32, first6 int, as2, shuffleXors2 [
 }
 
 //go:noinline
+//line quern_gen.go:2855:1
 func quernRow7Shuffled(r *host.Run, mosts []int32, first7 int, vs3, x []int32, base int) {
 	mostRow := mosts[first7:][:64]
 	vRow3 := vs3[first7:][:64]
@@ -2251,6 +2879,12 @@ func quernRow7Shuffled(r *host.Run, mosts []int32, first7 int, vs3, x []int32, b
 	}
 }
 
+//line quern_gen.go:2883:1
+func quernPlainLiterals(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_literals(t, v0) })
+}
+
 func quernHostLiterals(r *host.Run) {
 	x := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
@@ -2274,98 +2908,165 @@ func quernRow1Literals(r *host.Run, base int, x []int32, dimX int) {
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line functions.go:89
+//line functions.go:89:20000
 			var a int32 = 3
+//line functions.go:90:20000
 			var calls int32
-//line functions.go:98
+//line functions.go:98:20000
 			var sum int32
+//line functions.go:99:20000
 			for j := int32(0); j < 4; j++ {
+//line functions.go:100:20000
 				v := row[threadX] + j
+//line functions.go:101
 				var result int32
+//line functions.go:102:20000
 				switch {
+//line functions.go:103:20000
 				default:
-//line functions.go:91
+//line functions.go:91:20000
 					calls++
+//line functions.go:92:20000
 					if v%2 == 0 {
+//line functions.go:93:20000
 						result = a * v
+//line functions.go:94:20000
 						break
+//line functions.go:95:20000
 					}
-//line functions.go:95
+//line functions.go:95:20000
 					a++
+//line functions.go:96:20000
 					result = v - a
+//line functions.go:97:20000
 				}
-//line functions.go:100
+//line functions.go:100:20000
 				sum += result
+//line functions.go:101
 			}
+//line functions.go:102:20000
 			a = 10
+//line functions.go:103:20000
 			v2 := row[threadX]
+//line functions.go:104:20000
 			var result2 int32
+//line functions.go:105:20000
 			switch {
+//line functions.go:106:20000
 			default:
-//line functions.go:91
+//line functions.go:91:20000
 				calls++
+//line functions.go:92:20000
 				if v2%2 == 0 {
+//line functions.go:93:20000
 					result2 = a * v2
+//line functions.go:94:20000
 					break
+//line functions.go:95:20000
 				}
-//line functions.go:95
+//line functions.go:95:20000
 				a++
+//line functions.go:96:20000
 				result2 = v2 - a
+//line functions.go:97:20000
 			}
-//line functions.go:103
+//line functions.go:103:20000
 			sum += result2
+//line functions.go:104:20000
 			row[threadX] = sum*100 + a + calls
+//line functions.go:105:20000
 		}
+//line functions.go:106:20000
 		return
+//line functions.go:107:20000
 	}
+//line functions.go:108:20000
 	for threadX := range dimX {
+//line functions.go:109:20000
 		r.ThreadIdx.X = threadX
+//line functions.go:110
 		i := base + threadX
-//line functions.go:86
+//line functions.go:86:20000
 		if i >= len(x) {
+//line functions.go:87:20000
 			continue
+//line functions.go:88:20000
 		}
+//line functions.go:89:20000
 		var a int32 = 3
+//line functions.go:90:20000
 		var calls int32
-//line functions.go:98
+//line functions.go:98:20000
 		var sum int32
+//line functions.go:99:20000
 		for j := int32(0); j < 4; j++ {
+//line functions.go:100:20000
 			v := x[i] + j
+//line functions.go:101
 			var result int32
+//line functions.go:102:20000
 			switch {
+//line functions.go:103:20000
 			default:
-//line functions.go:91
+//line functions.go:91:20000
 				calls++
+//line functions.go:92:20000
 				if v%2 == 0 {
+//line functions.go:93:20000
 					result = a * v
+//line functions.go:94:20000
 					break
+//line functions.go:95:20000
 				}
-//line functions.go:95
+//line functions.go:95:20000
 				a++
+//line functions.go:96:20000
 				result = v - a
+//line functions.go:97:20000
 			}
-//line functions.go:100
+//line functions.go:100:20000
 			sum += result
+//line functions.go:101
 		}
+//line functions.go:102:20000
 		a = 10
+//line functions.go:103:20000
 		v2 := x[i]
+//line functions.go:104:20000
 		var result2 int32
+//line functions.go:105:20000
 		switch {
+//line functions.go:106:20000
 		default:
-//line functions.go:91
+//line functions.go:91:20000
 			calls++
+//line functions.go:92:20000
 			if v2%2 == 0 {
+//line functions.go:93:20000
 				result2 = a * v2
+//line functions.go:94:20000
 				break
+//line functions.go:95:20000
 			}
-//line functions.go:95
+//line functions.go:95:20000
 			a++
+//line functions.go:96:20000
 			result2 = v2 - a
+//line functions.go:97:20000
 		}
-//line functions.go:103
+//line functions.go:103:20000
 		sum += result2
+//line functions.go:104:20000
 		x[i] = sum*100 + a + calls
+//line functions.go:105:20000
 	}
+//line functions.go:106:20000
+}
+
+//line quern_gen.go:3067:1
+func quernPlainPassed(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_passed(t, v0) })
 }
 
 func quernHostPassed(r *host.Run) {
@@ -2395,142 +3096,181 @@ func quernRow1Passed(r *host.Run, base int, x []int32, x6 int32, dimX int) {
 			r.ThreadIdx.X = threadX
 //line functions.go:116
 			k := row[threadX]
+//line functions.go:117:20000
 			x2 := k
+//line functions.go:118:20000
 			result := x2*k + 1
-//line functions.go:14
+//line functions.go:14:20000
 			result2 := result
-//line functions.go:117
+//line functions.go:117:20000
 			v := result2
+//line functions.go:118:20000
 			x3 := k
-//line functions.go:14
+//line functions.go:14:20000
 			t1 := x3
-//line functions.go:14
+//line functions.go:14:20000
 			result0 := double(t1)
+//line functions.go:15:20000
 			result3 := result0
-//line functions.go:118
+//line functions.go:118:20000
 			x4 := k
-//line functions.go:16
+//line functions.go:16:20000
 			t12 := x4
-//line functions.go:16
+//line functions.go:16:20000
 			result02 := square[int32](t12)
+//line functions.go:17:20000
 			t3 := result02
-//line functions.go:16
+//line functions.go:16:20000
 			result03 := square[int32](t3)
+//line functions.go:17:20000
 			result4 := result03
-//line functions.go:118
+//line functions.go:118:20000
 			x5 := k
-//line functions.go:16
+//line functions.go:16:20000
 			t13 := x5
-//line functions.go:16
+//line functions.go:16:20000
 			result04 := square[int32](t13)
+//line functions.go:17:20000
 			t32 := result04
-//line functions.go:16
+//line functions.go:16:20000
 			result05 := square[int32](t32)
+//line functions.go:17:20000
 			result5 := result05
-//line functions.go:118
+//line functions.go:118:20000
 			v += result3 + result4 + result5
-//line functions.go:120
+//line functions.go:120:20000
 			k++
+//line functions.go:121:20000
 			result6 := x6 + x6*k
-//line functions.go:14
+//line functions.go:14:20000
 			result7 := result6
-//line functions.go:120
+//line functions.go:120:20000
 			result8 := result7
-//line functions.go:16
+//line functions.go:16:20000
 			v2 := result8
-//line functions.go:120
+//line functions.go:120:20000
 			k++
+//line functions.go:121:20000
 			result9 := v2 + v2*k
-//line functions.go:14
+//line functions.go:14:20000
 			result10 := result9
-//line functions.go:120
+//line functions.go:120:20000
 			result11 := result10
-//line functions.go:16
+//line functions.go:16:20000
 			result12 := result11
-//line functions.go:119
+//line functions.go:119:20000
 			v += result12
-//line functions.go:122
+//line functions.go:122:20000
 			x7 := float32(k * k)
-//line functions.go:14
+//line functions.go:14:20000
 			result13 := float32(math.Sqrt(float64(x7)))
-//line functions.go:122
-			v += int32(result13)
+//line functions.go:122:20000
+			v += host.Narrow[int32](result13)
+//line functions.go:123:20000
 			v += k
+//line functions.go:124:20000
 			row[threadX] = v
+//line functions.go:125:20000
 		}
+//line functions.go:126:20000
 		return
+//line functions.go:127:20000
 	}
+//line functions.go:128
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line functions.go:113
+//line functions.go:113:20000
 		if i >= len(x) {
+//line functions.go:114:20000
 			continue
+//line functions.go:115:20000
 		}
+//line functions.go:116
 		k := x[i]
+//line functions.go:117:20000
 		x2 := k
+//line functions.go:118:20000
 		result := x2*k + 1
-//line functions.go:14
+//line functions.go:14:20000
 		result2 := result
-//line functions.go:117
+//line functions.go:117:20000
 		v := result2
+//line functions.go:118:20000
 		x3 := k
-//line functions.go:14
+//line functions.go:14:20000
 		t1 := x3
-//line functions.go:14
+//line functions.go:14:20000
 		result0 := double(t1)
+//line functions.go:15:20000
 		result3 := result0
-//line functions.go:118
+//line functions.go:118:20000
 		x4 := k
-//line functions.go:16
+//line functions.go:16:20000
 		t12 := x4
-//line functions.go:16
+//line functions.go:16:20000
 		result02 := square[int32](t12)
+//line functions.go:17:20000
 		t3 := result02
-//line functions.go:16
+//line functions.go:16:20000
 		result03 := square[int32](t3)
+//line functions.go:17:20000
 		result4 := result03
-//line functions.go:118
+//line functions.go:118:20000
 		x5 := k
-//line functions.go:16
+//line functions.go:16:20000
 		t13 := x5
-//line functions.go:16
+//line functions.go:16:20000
 		result04 := square[int32](t13)
+//line functions.go:17:20000
 		t32 := result04
-//line functions.go:16
+//line functions.go:16:20000
 		result05 := square[int32](t32)
+//line functions.go:17:20000
 		result5 := result05
-//line functions.go:118
+//line functions.go:118:20000
 		v += result3 + result4 + result5
-//line functions.go:120
+//line functions.go:120:20000
 		k++
+//line functions.go:121:20000
 		result6 := x6 + x6*k
-//line functions.go:14
+//line functions.go:14:20000
 		result7 := result6
-//line functions.go:120
+//line functions.go:120:20000
 		result8 := result7
-//line functions.go:16
+//line functions.go:16:20000
 		v2 := result8
-//line functions.go:120
+//line functions.go:120:20000
 		k++
+//line functions.go:121:20000
 		result9 := v2 + v2*k
-//line functions.go:14
+//line functions.go:14:20000
 		result10 := result9
-//line functions.go:120
+//line functions.go:120:20000
 		result11 := result10
-//line functions.go:16
+//line functions.go:16:20000
 		result12 := result11
-//line functions.go:119
+//line functions.go:119:20000
 		v += result12
-//line functions.go:122
+//line functions.go:122:20000
 		x7 := float32(k * k)
-//line functions.go:14
+//line functions.go:14:20000
 		result13 := float32(math.Sqrt(float64(x7)))
-//line functions.go:122
-		v += int32(result13)
+//line functions.go:122:20000
+		v += host.Narrow[int32](result13)
+//line functions.go:123:20000
 		v += k
+//line functions.go:124:20000
 		x[i] = v
+//line functions.go:125:20000
 	}
+//line functions.go:126:20000
+}
+
+//line quern_gen.go:3271:1
+func quernPlainReturned(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_returned(t, v0) })
 }
 
 func quernHostReturned(r *host.Run) {
@@ -2565,65 +3305,85 @@ func quernRow1Returned(r *host.Run, base int, x []int32, v, v2, v4, v5, result6 
 		for threadX := range count {
 			i := base + threadX
 			n3 := int32(i)
-//line functions.go:135
+//line functions.go:135:20000
 			n := row[threadX]
-//line functions.go:31
+//line functions.go:31:20000
 			result := v + n
-//line functions.go:136
+//line functions.go:136:20000
 			n2 := result
 //line functions.go:36
 			by := 3 * n3
 			n4 := by
 			t1 := by
 			by = t1
-//line functions.go:137
+//line functions.go:137:20000
 			by2 := by
-//line functions.go:31
+//line functions.go:31:20000
 			result2 := v2 + n2
-//line functions.go:138
+//line functions.go:138:20000
 			v3 := result2
-//line functions.go:31
+//line functions.go:31:20000
 			result3 := v3 + n
+//line functions.go:32:20000
 			result4 := v4 + n4
 //line functions.go:37
 			result5 := v5 - by
-//line functions.go:138
+//line functions.go:138:20000
 			row[threadX] = result3 + result6 + result4*result5 + by2
+//line functions.go:139:20000
 		}
+//line functions.go:140:20000
 		return
+//line functions.go:141:20000
 	}
+//line functions.go:142:20000
 	for threadX := range dimX {
+//line functions.go:143:20000
 		r.ThreadIdx.X = threadX
+//line functions.go:144:20000
 		i := base + threadX
+//line functions.go:145:20000
 		n3 := int32(i)
 //line functions.go:132
 		if i >= len(x) {
+//line functions.go:133:20000
 			continue
+//line functions.go:134:20000
 		}
+//line functions.go:135:20000
 		n := x[i]
-//line functions.go:31
+//line functions.go:31:20000
 		result := v + n
-//line functions.go:136
+//line functions.go:136:20000
 		n2 := result
 //line functions.go:36
 		by := 3 * n3
 		n4 := by
 		t1 := by
 		by = t1
-//line functions.go:137
+//line functions.go:137:20000
 		by2 := by
-//line functions.go:31
+//line functions.go:31:20000
 		result2 := v2 + n2
-//line functions.go:138
+//line functions.go:138:20000
 		v3 := result2
-//line functions.go:31
+//line functions.go:31:20000
 		result3 := v3 + n
+//line functions.go:32:20000
 		result4 := v4 + n4
 //line functions.go:37
 		result5 := v5 - by
-//line functions.go:138
+//line functions.go:138:20000
 		x[i] = result3 + result6 + result4*result5 + by2
+//line functions.go:139:20000
 	}
+//line functions.go:140:20000
+}
+
+//line quern_gen.go:3384:1
+func quernPlainMethods(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_methods(t, v0) })
 }
 
 func quernHostMethods(r *host.Run) {
@@ -2637,124 +3397,170 @@ func quernHostMethods(r *host.Run) {
 	var x2 int32 = 2
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line functions.go:147
+//line functions.go:147:20000
 		iFirst = blockX * dimX
+//line functions.go:148:20000
 		for ; iFirst < len(x); iFirst += size {
+//line functions.go:149:20000
 			for threadZ := range dimZ {
+//line functions.go:150:20000
 				for threadY := range dimY {
+//line functions.go:151:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line functions.go:152:20000
 					quernRow1Methods(r, iFirst, x, x2, dimX)
+//line functions.go:153:20000
 				}
+//line functions.go:154:20000
 			}
+//line functions.go:155:20000
 		}
+//line functions.go:156:20000
 	}
+//line functions.go:157:20000
 }
 
 //go:noinline
+//line quern_gen.go:3425:1
 func quernRow1Methods(r *host.Run, iFirst int, x []int32, x2 int32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line functions.go:148
+//line functions.go:148:20000
 			c := counter{n: row[threadX], step: 2}
+//line functions.go:149:20000
 			t1 := c
+//line functions.go:150:20000
 			c.n = 1000
+//line functions.go:151:20000
 			result0 := t1.plus(1)
-//line functions.go:151
+//line functions.go:151:20000
 			result02 := c.advance(5)
-//line functions.go:151
+//line functions.go:151:20000
 			result03 := c.advance(6)
+//line functions.go:152:20000
 			v := result0 + result02 + result03 + c.n
-//line functions.go:152
+//line functions.go:152:20000
 			t5 := c
-//line functions.go:152
+//line functions.go:152:20000
 			result04 := t5.plus(3)
+//line functions.go:153:20000
 			t7 := &c
-//line functions.go:152
+//line functions.go:152:20000
 			result05 := t7.advance(4)
+//line functions.go:153:20000
 			v += result04 + result05
-//line functions.go:153
+//line functions.go:153:20000
 			h := holder{scale: 3, counter: counter{n: row[threadX], step: 7}}
+//line functions.go:154:20000
 			t9 := h.counter
-//line functions.go:14
+//line functions.go:14:20000
 			result06 := t9.plus(x2)
+//line functions.go:15:20000
 			result := result06
-//line functions.go:154
+//line functions.go:154:20000
 			x3 := h.scale
-//line functions.go:14
+//line functions.go:14:20000
 			t12 := x3
-//line functions.go:14
+//line functions.go:14:20000
 			result07 := h.counter.advance(t12)
+//line functions.go:15:20000
 			result2 := result07
-//line functions.go:154
+//line functions.go:154:20000
 			t10 := h.counter
-//line functions.go:154
+//line functions.go:154:20000
 			result08 := t10.plus(1)
+//line functions.go:155:20000
 			v += result + result2 + result08
+//line functions.go:156:20000
 			t122 := h.counter
-//line functions.go:156
+//line functions.go:156:20000
 			result09 := t122.plus(1)
+//line functions.go:157:20000
 			t14 := number(v)
-//line functions.go:156
+//line functions.go:156:20000
 			result010 := twiceOf[number](t14)
+//line functions.go:157:20000
 			v += result09 + int32(result010)
-//line functions.go:157
+//line functions.go:157:20000
 			row[threadX] = v
+//line functions.go:158
 		}
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line functions.go:147
+//line functions.go:147:20000
 		if iFirst+threadX < len(x) {
+//line functions.go:148:20000
 			c := counter{n: x[iFirst+threadX], step: 2}
+//line functions.go:149:20000
 			t1 := c
+//line functions.go:150:20000
 			c.n = 1000
+//line functions.go:151:20000
 			result0 := t1.plus(1)
-//line functions.go:151
+//line functions.go:151:20000
 			result02 := c.advance(5)
-//line functions.go:151
+//line functions.go:151:20000
 			result03 := c.advance(6)
+//line functions.go:152:20000
 			v := result0 + result02 + result03 + c.n
-//line functions.go:152
+//line functions.go:152:20000
 			t5 := c
-//line functions.go:152
+//line functions.go:152:20000
 			result04 := t5.plus(3)
+//line functions.go:153:20000
 			t7 := &c
-//line functions.go:152
+//line functions.go:152:20000
 			result05 := t7.advance(4)
+//line functions.go:153:20000
 			v += result04 + result05
-//line functions.go:153
+//line functions.go:153:20000
 			h := holder{scale: 3, counter: counter{n: x[iFirst+threadX], step: 7}}
+//line functions.go:154:20000
 			t9 := h.counter
-//line functions.go:14
+//line functions.go:14:20000
 			result06 := t9.plus(x2)
+//line functions.go:15:20000
 			result := result06
-//line functions.go:154
+//line functions.go:154:20000
 			x3 := h.scale
-//line functions.go:14
+//line functions.go:14:20000
 			t12 := x3
-//line functions.go:14
+//line functions.go:14:20000
 			result07 := h.counter.advance(t12)
+//line functions.go:15:20000
 			result2 := result07
-//line functions.go:154
+//line functions.go:154:20000
 			t10 := h.counter
-//line functions.go:154
+//line functions.go:154:20000
 			result08 := t10.plus(1)
+//line functions.go:155:20000
 			v += result + result2 + result08
+//line functions.go:156:20000
 			t122 := h.counter
-//line functions.go:156
+//line functions.go:156:20000
 			result09 := t122.plus(1)
+//line functions.go:157:20000
 			t14 := number(v)
-//line functions.go:156
+//line functions.go:156:20000
 			result010 := twiceOf[number](t14)
+//line functions.go:157:20000
 			v += result09 + int32(result010)
-//line functions.go:157
+//line functions.go:157:20000
 			x[iFirst+threadX] = v
+//line functions.go:158
 		}
 	}
+}
+
+//line quern_gen.go:3561:1
+func quernPlainSearches(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_searches(t, v0) })
 }
 
 func quernHostSearches(r *host.Run) {
@@ -2787,22 +3593,34 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 			sorted := x[t1:]
 			want := row[threadX]
 			n := len(sorted)
-//line search.go:61
+//line sort/search.go:61:30000
 			t12 := n
+//line sort/search.go:62:30000
 			i2 := 0
-//line search.go:62
+//line sort/search.go:62:30000
 			for j := t12; i2 < j; {
+//line sort/search.go:63:30000
+				if r.Halted() {
+//line sort/search.go:62:30000
+					r.Halt()
+//line sort/search.go:63:30000
+				}
+//line sort/search.go:63:30000
 				h := int(uint(i2+j) >> 1)
 //line functions.go:172
 				result := sorted[h] >= want
-//line search.go:65
+//line sort/search.go:65:30000
 				if !result {
+//line sort/search.go:66
 					i2 = h + 1
 				} else {
+//line sort/search.go:68:30000
 					j = h
+//line sort/search.go:69:30000
 				}
+//line sort/search.go:70:30000
 			}
-//line search.go:72
+//line sort/search.go:72:30000
 			result2 := i2
 //line functions.go:172
 			at := result2
@@ -2819,15 +3637,23 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 					result5 := v > want/2
 //line functions.go:43
 					if result5 {
+//line functions.go:44:20000
 						t13 := i3
+//line functions.go:45:20000
 						result3 = t13
+//line functions.go:46:20000
 						result4 = true
+//line functions.go:47:20000
 						break block3
+//line functions.go:48:20000
 					}
+//line functions.go:49:20000
 				}
-//line functions.go:47
+//line functions.go:47:20000
 				result3 = -1
+//line functions.go:48:20000
 				result4 = false
+//line functions.go:49:20000
 			}
 //line functions.go:173
 			first := result3
@@ -2841,33 +3667,42 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 		block4:
 			switch {
 			default:
-//line slices.go:108
+//line slices/slices.go:108:40000
 				for i4 := 0; i4 < len(sorted); i4++ {
+//line slices/slices.go:109:40000
 					v3 := sorted[i4]
 //line functions.go:178
 					result7 := v3 == want
-//line slices.go:109
+//line slices/slices.go:109:40000
 					if result7 {
+//line slices/slices.go:110:40000
 						result6 = i4
+//line slices/slices.go:111:40000
 						break block4
+//line slices/slices.go:112:40000
 					}
+//line slices/slices.go:113:40000
 				}
-//line slices.go:113
+//line slices/slices.go:113:40000
 				result6 = -1
+//line slices/slices.go:114:40000
 			}
 //line functions.go:178
 			v2 += int32(result6)
 			var a int32 = 1
-//line functions.go:23
+//line functions.go:23:20000
 			for i5 := 0; i5 < len(sorted); i5++ {
-//line functions.go:23
+//line functions.go:23:20000
 				v4 := sorted[i5]
+//line functions.go:24:20000
 				a2 := a
 //line functions.go:179
 				result8 := a2*3 + v4%7
-//line functions.go:24
+//line functions.go:24:20000
 				a = result8
+//line functions.go:25:20000
 			}
+//line functions.go:26:20000
 			result9 := a
 //line functions.go:179
 			v2 += result9
@@ -2885,22 +3720,34 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 		sorted := x[t1:]
 		want := x[i]
 		n := len(sorted)
-//line search.go:61
+//line sort/search.go:61:30000
 		t12 := n
+//line sort/search.go:62:30000
 		i2 := 0
-//line search.go:62
+//line sort/search.go:62:30000
 		for j := t12; i2 < j; {
+//line sort/search.go:63:30000
+			if r.Halted() {
+//line sort/search.go:62:30000
+				r.Halt()
+//line sort/search.go:63:30000
+			}
+//line sort/search.go:63:30000
 			h := int(uint(i2+j) >> 1)
 //line functions.go:172
 			result := sorted[h] >= want
-//line search.go:65
+//line sort/search.go:65:30000
 			if !result {
+//line sort/search.go:66
 				i2 = h + 1
 			} else {
+//line sort/search.go:68:30000
 				j = h
+//line sort/search.go:69:30000
 			}
+//line sort/search.go:70:30000
 		}
-//line search.go:72
+//line sort/search.go:72:30000
 		result2 := i2
 //line functions.go:172
 		at := result2
@@ -2917,15 +3764,23 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 				result5 := v > want/2
 //line functions.go:43
 				if result5 {
+//line functions.go:44:20000
 					t13 := i3
+//line functions.go:45:20000
 					result3 = t13
+//line functions.go:46:20000
 					result4 = true
+//line functions.go:47:20000
 					break block
+//line functions.go:48:20000
 				}
+//line functions.go:49:20000
 			}
-//line functions.go:47
+//line functions.go:47:20000
 			result3 = -1
+//line functions.go:48:20000
 			result4 = false
+//line functions.go:49:20000
 		}
 //line functions.go:173
 		first := result3
@@ -2939,38 +3794,53 @@ func quernRow1Searches(r *host.Run, base, size int, x []int32, t1, dimX int) {
 	block2:
 		switch {
 		default:
-//line slices.go:108
+//line slices/slices.go:108:40000
 			for i4 := 0; i4 < len(sorted); i4++ {
+//line slices/slices.go:109:40000
 				v3 := sorted[i4]
 //line functions.go:178
 				result7 := v3 == want
-//line slices.go:109
+//line slices/slices.go:109:40000
 				if result7 {
+//line slices/slices.go:110:40000
 					result6 = i4
+//line slices/slices.go:111:40000
 					break block2
+//line slices/slices.go:112:40000
 				}
+//line slices/slices.go:113:40000
 			}
-//line slices.go:113
+//line slices/slices.go:113:40000
 			result6 = -1
+//line slices/slices.go:114:40000
 		}
 //line functions.go:178
 		v2 += int32(result6)
 		var a int32 = 1
-//line functions.go:23
+//line functions.go:23:20000
 		for i5 := 0; i5 < len(sorted); i5++ {
-//line functions.go:23
+//line functions.go:23:20000
 			v4 := sorted[i5]
+//line functions.go:24:20000
 			a2 := a
 //line functions.go:179
 			result8 := a2*3 + v4%7
-//line functions.go:24
+//line functions.go:24:20000
 			a = result8
+//line functions.go:25:20000
 		}
+//line functions.go:26:20000
 		result9 := a
 //line functions.go:179
 		v2 += result9
 		x[i] = v2
 	}
+}
+
+//line quern_gen.go:3841:1
+func quernPlainTogether(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_together(t, v0) })
 }
 
 func quernHostTogether(r *host.Run) {
@@ -2998,6 +3868,10 @@ func quernHostTogether(r *host.Run) {
 //line functions.go:192
 		n = 32
 		for ; n > 0; n /= 2 {
+			if r.Halted() {
+//line functions.go:192
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -3021,6 +3895,10 @@ func quernHostTogether(r *host.Run) {
 //line functions.go:192
 		n2 = 32
 		for ; n2 > 0; n2 /= 2 {
+			if r.Halted() {
+//line functions.go:192
+				r.Halt()
+			}
 			for threadZ := range 1 {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -3045,6 +3923,7 @@ func quernHostTogether(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3927:1
 func quernRow1Together(r *host.Run, vs []int32, first int, x []int32, base int, tile *[64]int32) {
 	vRow := vs[first:][:64]
 	if base >= 0 && 64 <= len(x)-base {
@@ -3071,6 +3950,7 @@ func quernRow1Together(r *host.Run, vs []int32, first int, x []int32, base int, 
 }
 
 //go:noinline
+//line quern_gen.go:3954:1
 func quernRow2Together(r *host.Run, n int, tile *[64]int32) {
 	if n >= 0 && 64 <= 64-n && n >= 64 {
 		row3 := (*[64]int32)(tile[0:])
@@ -3102,6 +3982,7 @@ func quernRow2Together(r *host.Run, n int, tile *[64]int32) {
 }
 
 //go:noinline
+//line quern_gen.go:3986:1
 func quernRow3Together(r *host.Run, vs []int32, first2 int, tile *[64]int32) {
 	vRow := vs[first2:][:64]
 	row5 := (*[64]int32)(tile[0:])
@@ -3113,6 +3994,7 @@ func quernRow3Together(r *host.Run, vs []int32, first2 int, tile *[64]int32) {
 }
 
 //go:noinline
+//line quern_gen.go:3998:1
 func quernRow4Together(r *host.Run, n2 int, tile *[64]int32) {
 	if n2 >= 0 && 64 <= 64-n2 && n2 >= 64 {
 		row6 := (*[64]int32)(tile[0:])
@@ -3144,6 +4026,7 @@ func quernRow4Together(r *host.Run, n2 int, tile *[64]int32) {
 }
 
 //go:noinline
+//line quern_gen.go:4030:1
 func quernRow5Together(r *host.Run, vs []int32, first3 int, x []int32, base int, sum, most int32) {
 	vRow := vs[first3:][:64]
 	if base >= 0 && 64 <= len(x)-base {
@@ -3162,6 +4045,12 @@ func quernRow5Together(r *host.Run, vs []int32, first3 int, x []int32, base int,
 //line functions.go:205
 		x[i] = sum - most*v
 	}
+}
+
+//line quern_gen.go:4051:1
+func quernPlainInstructions(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_instructions(t, v0) })
 }
 
 func quernHostInstructions(r *host.Run) {
@@ -3210,7 +4099,7 @@ func quernRow1Instructions(r *host.Run, base int, x []int32, dimX int) {
 //line functions.go:208
 			result5 := result4
 //line functions.go:223
-			row[threadX] = int32(v) + int32(t12.Float32()) + int32(t2.Bits()) + result5
+			row[threadX] = int32(v) + host.Narrow[int32](t12.Float32()) + int32(t2.Bits()) + result5
 		}
 		return
 	}
@@ -3241,9 +4130,15 @@ func quernRow1Instructions(r *host.Run, base int, x []int32, dimX int) {
 //line functions.go:208
 			result5 := result4
 //line functions.go:223
-			x[i] = int32(v) + int32(t12.Float32()) + int32(t2.Bits()) + result5
+			x[i] = int32(v) + host.Narrow[int32](t12.Float32()) + int32(t2.Bits()) + result5
 		}
 	}
+}
+
+//line quern_gen.go:4139:1
+func quernPlainMapped_int32(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_mapped_int32(t, v0) })
 }
 
 func quernHostMapped_int32(r *host.Run) {
@@ -3274,24 +4169,33 @@ func quernRow1Mapped_int32(r *host.Run, base int, x []int32, dimX int) {
 //line functions.go:233
 			x2 := x[i:t2]
 			var a int32
-//line functions.go:23
+//line functions.go:23:20000
 			for i2 := 0; i2 < len(x2); i2++ {
-//line functions.go:23
+//line functions.go:23:20000
 				v := x2[i2]
+//line functions.go:24:20000
 				a2 := a
 //line functions.go:233
 				t1 := v
 //line functions.go:233
 				result0 := square[int32](t1)
 				result := a2 + result0
-//line functions.go:24
+//line functions.go:24:20000
 				a = result
+//line functions.go:25:20000
 			}
+//line functions.go:26:20000
 			result2 := a
 //line functions.go:233
 			x[i] = result2
 		}
 	}
+}
+
+//line quern_gen.go:4196:1
+func quernPlainMapped_int64(r *host.Run) {
+	v0 := host.Slice[int64](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_mapped_int64(t, v0) })
 }
 
 func quernHostMapped_int64(r *host.Run) {
@@ -3322,24 +4226,33 @@ func quernRow1Mapped_int64(r *host.Run, base int, x []int64, dimX int) {
 //line functions.go:233
 			x2 := x[i:t2]
 			var a int64
-//line functions.go:23
+//line functions.go:23:20000
 			for i2 := 0; i2 < len(x2); i2++ {
-//line functions.go:23
+//line functions.go:23:20000
 				v := x2[i2]
+//line functions.go:24:20000
 				a2 := a
 //line functions.go:233
 				t1 := v
 //line functions.go:233
 				result0 := square[int64](t1)
 				result := a2 + result0
-//line functions.go:24
+//line functions.go:24:20000
 				a = result
+//line functions.go:25:20000
 			}
+//line functions.go:26:20000
 			result2 := a
 //line functions.go:233
 			x[i] = result2
 		}
 	}
+}
+
+//line quern_gen.go:4253:1
+func quernPlainScale_float32(r *host.Run) {
+	v0, v1 := host.Value[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scale_float32(t, v0, v1) })
 }
 
 func quernHostScale_float32(r *host.Run) {
@@ -3366,19 +4279,35 @@ func quernRow1Scale_float32(r *host.Run, base int, x []float32, a float32, dimX 
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line instances.go:28
+//line instances.go:28:50000
 			row[threadX] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 		return
+//line instances.go:31:50000
 	}
+//line instances.go:32:50000
 	for threadX := range dimX {
+//line instances.go:33:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:34:50000
 		i := base + threadX
-//line instances.go:27
+//line instances.go:27:50000
 		if i < len(x) {
+//line instances.go:28:50000
 			x[i] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 	}
+//line instances.go:31:50000
+}
+
+//line quern_gen.go:4308:1
+func quernPlainScale_float64(r *host.Run) {
+	v0, v1 := host.Value[float64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scale_float64(t, v0, v1) })
 }
 
 func quernHostScale_float64(r *host.Run) {
@@ -3405,19 +4334,35 @@ func quernRow1Scale_float64(r *host.Run, base int, x []float64, a float64, dimX 
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line instances.go:28
+//line instances.go:28:50000
 			row[threadX] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 		return
+//line instances.go:31:50000
 	}
+//line instances.go:32:50000
 	for threadX := range dimX {
+//line instances.go:33:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:34:50000
 		i := base + threadX
-//line instances.go:27
+//line instances.go:27:50000
 		if i < len(x) {
+//line instances.go:28:50000
 			x[i] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 	}
+//line instances.go:31:50000
+}
+
+//line quern_gen.go:4363:1
+func quernPlainScale_int16(r *host.Run) {
+	v0, v1 := host.Value[int16](r, 0), host.Slice[int16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scale_int16(t, v0, v1) })
 }
 
 func quernHostScale_int16(r *host.Run) {
@@ -3444,19 +4389,35 @@ func quernRow1Scale_int16(r *host.Run, base int, x []int16, a int16, dimX int) {
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line instances.go:28
+//line instances.go:28:50000
 			row[threadX] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 		return
+//line instances.go:31:50000
 	}
+//line instances.go:32:50000
 	for threadX := range dimX {
+//line instances.go:33:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:34:50000
 		i := base + threadX
-//line instances.go:27
+//line instances.go:27:50000
 		if i < len(x) {
+//line instances.go:28:50000
 			x[i] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 	}
+//line instances.go:31:50000
+}
+
+//line quern_gen.go:4418:1
+func quernPlainScale_uint64(r *host.Run) {
+	v0, v1 := host.Value[uint64](r, 0), host.Slice[uint64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scale_uint64(t, v0, v1) })
 }
 
 func quernHostScale_uint64(r *host.Run) {
@@ -3483,19 +4444,35 @@ func quernRow1Scale_uint64(r *host.Run, base int, x []uint64, a uint64, dimX int
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line instances.go:28
+//line instances.go:28:50000
 			row[threadX] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 		return
+//line instances.go:31:50000
 	}
+//line instances.go:32:50000
 	for threadX := range dimX {
+//line instances.go:33:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:34:50000
 		i := base + threadX
-//line instances.go:27
+//line instances.go:27:50000
 		if i < len(x) {
+//line instances.go:28:50000
 			x[i] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 	}
+//line instances.go:31:50000
+}
+
+//line quern_gen.go:4473:1
+func quernPlainScale_Celsius(r *host.Run) {
+	v0, v1 := host.Value[Celsius](r, 0), host.Slice[Celsius](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scale_Celsius(t, v0, v1) })
 }
 
 func quernHostScale_Celsius(r *host.Run) {
@@ -3522,19 +4499,35 @@ func quernRow1Scale_Celsius(r *host.Run, base int, x []Celsius, a Celsius, dimX 
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line instances.go:28
+//line instances.go:28:50000
 			row[threadX] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 		return
+//line instances.go:31:50000
 	}
+//line instances.go:32:50000
 	for threadX := range dimX {
+//line instances.go:33:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:34:50000
 		i := base + threadX
-//line instances.go:27
+//line instances.go:27:50000
 		if i < len(x) {
+//line instances.go:28:50000
 			x[i] *= a
+//line instances.go:29:50000
 		}
+//line instances.go:30:50000
 	}
+//line instances.go:31:50000
+}
+
+//line quern_gen.go:4528:1
+func quernPlainFill_bool(r *host.Run) {
+	v0, v1 := host.Value[bool](r, 0), host.Slice[bool](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_fill_bool(t, v0, v1) })
 }
 
 func quernHostFill_bool(r *host.Run) {
@@ -3548,37 +4541,61 @@ func quernHostFill_bool(r *host.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line instances.go:36
+//line instances.go:36:50000
 		iFirst = blockX * dimX
+//line instances.go:37:50000
 		for ; iFirst < len(x); iFirst += size {
+//line instances.go:38:50000
 			for threadZ := range dimZ {
+//line instances.go:39:50000
 				for threadY := range dimY {
+//line instances.go:40
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Fill_bool(r, iFirst, x, v, dimX)
+//line instances.go:42:50000
 				}
+//line instances.go:43:50000
 			}
+//line instances.go:44:50000
 		}
+//line instances.go:45:50000
 	}
+//line instances.go:46:50000
 }
 
 //go:noinline
+//line quern_gen.go:4568:1
 func quernRow1Fill_bool(r *host.Run, iFirst int, x []bool, v bool, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
-//line instances.go:37
+//line instances.go:37:50000
 			row[threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 		return
+//line instances.go:40
 	}
 	for threadX := range dimX {
+//line instances.go:42:50000
 		r.ThreadIdx.X = threadX
-//line instances.go:36
+//line instances.go:36:50000
 		if iFirst+threadX < len(x) {
+//line instances.go:37:50000
 			x[iFirst+threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 	}
+//line instances.go:40
+}
+
+//line quern_gen.go:4596:1
+func quernPlainFill_Point(r *host.Run) {
+	v0, v1 := host.Value[Point](r, 0), host.Slice[Point](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_fill_Point(t, v0, v1) })
 }
 
 func quernHostFill_Point(r *host.Run) {
@@ -3592,37 +4609,61 @@ func quernHostFill_Point(r *host.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line instances.go:36
+//line instances.go:36:50000
 		iFirst = blockX * dimX
+//line instances.go:37:50000
 		for ; iFirst < len(x); iFirst += size {
+//line instances.go:38:50000
 			for threadZ := range dimZ {
+//line instances.go:39:50000
 				for threadY := range dimY {
+//line instances.go:40
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Fill_Point(r, iFirst, x, v, dimX)
+//line instances.go:42:50000
 				}
+//line instances.go:43:50000
 			}
+//line instances.go:44:50000
 		}
+//line instances.go:45:50000
 	}
+//line instances.go:46:50000
 }
 
 //go:noinline
+//line quern_gen.go:4636:1
 func quernRow1Fill_Point(r *host.Run, iFirst int, x []Point, v Point, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
-//line instances.go:37
+//line instances.go:37:50000
 			row[threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 		return
+//line instances.go:40
 	}
 	for threadX := range dimX {
+//line instances.go:42:50000
 		r.ThreadIdx.X = threadX
-//line instances.go:36
+//line instances.go:36:50000
 		if iFirst+threadX < len(x) {
+//line instances.go:37:50000
 			x[iFirst+threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 	}
+//line instances.go:40
+}
+
+//line quern_gen.go:4664:1
+func quernPlainFill_3_int8(r *host.Run) {
+	v0, v1 := host.Value[[3]int8](r, 0), host.Slice[[3]int8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_fill_3_int8(t, v0, v1) })
 }
 
 func quernHostFill_3_int8(r *host.Run) {
@@ -3636,37 +4677,61 @@ func quernHostFill_3_int8(r *host.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line instances.go:36
+//line instances.go:36:50000
 		iFirst = blockX * dimX
+//line instances.go:37:50000
 		for ; iFirst < len(x); iFirst += size {
+//line instances.go:38:50000
 			for threadZ := range dimZ {
+//line instances.go:39:50000
 				for threadY := range dimY {
+//line instances.go:40
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Fill_3_int8(r, iFirst, x, v, dimX)
+//line instances.go:42:50000
 				}
+//line instances.go:43:50000
 			}
+//line instances.go:44:50000
 		}
+//line instances.go:45:50000
 	}
+//line instances.go:46:50000
 }
 
 //go:noinline
+//line quern_gen.go:4704:1
 func quernRow1Fill_3_int8(r *host.Run, iFirst int, x [][3]int8, v [3]int8, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
-//line instances.go:37
+//line instances.go:37:50000
 			row[threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 		return
+//line instances.go:40
 	}
 	for threadX := range dimX {
+//line instances.go:42:50000
 		r.ThreadIdx.X = threadX
-//line instances.go:36
+//line instances.go:36:50000
 		if iFirst+threadX < len(x) {
+//line instances.go:37:50000
 			x[iFirst+threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 	}
+//line instances.go:40
+}
+
+//line quern_gen.go:4732:1
+func quernPlainFill_Pair_uint8_float64(r *host.Run) {
+	v0, v1 := host.Value[Pair[uint8, float64]](r, 0), host.Slice[Pair[uint8, float64]](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_fill_Pair_uint8_float64(t, v0, v1) })
 }
 
 func quernHostFill_Pair_uint8_float64(r *host.Run) {
@@ -3680,37 +4745,61 @@ func quernHostFill_Pair_uint8_float64(r *host.Run) {
 	size := gridX * dimX
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line instances.go:36
+//line instances.go:36:50000
 		iFirst = blockX * dimX
+//line instances.go:37:50000
 		for ; iFirst < len(x); iFirst += size {
+//line instances.go:38:50000
 			for threadZ := range dimZ {
+//line instances.go:39:50000
 				for threadY := range dimY {
+//line instances.go:40
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					quernRow1Fill_Pair_uint8_float64(r, iFirst, x, v, dimX)
+//line instances.go:42:50000
 				}
+//line instances.go:43:50000
 			}
+//line instances.go:44:50000
 		}
+//line instances.go:45:50000
 	}
+//line instances.go:46:50000
 }
 
 //go:noinline
+//line quern_gen.go:4772:1
 func quernRow1Fill_Pair_uint8_float64(r *host.Run, iFirst int, x []Pair[uint8, float64], v Pair[uint8, float64], dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
 		row := x[iFirst:][:count]
 		for threadX := range count {
-//line instances.go:37
+//line instances.go:37:50000
 			row[threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 		return
+//line instances.go:40
 	}
 	for threadX := range dimX {
+//line instances.go:42:50000
 		r.ThreadIdx.X = threadX
-//line instances.go:36
+//line instances.go:36:50000
 		if iFirst+threadX < len(x) {
+//line instances.go:37:50000
 			x[iFirst+threadX] = v
+//line instances.go:38:50000
 		}
+//line instances.go:39:50000
 	}
+//line instances.go:40
+}
+
+//line quern_gen.go:4800:1
+func quernPlainConvert_float32_int32(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_convert_float32_int32(t, v0, v1) })
 }
 
 func quernHostConvert_float32_int32(r *host.Run) {
@@ -3738,19 +4827,35 @@ func quernRow1Convert_float32_int32(r *host.Run, base int, from []float32, to []
 		row := to[base:][:count]
 		row2 := from[base:][:count]
 		for threadX := range count {
-//line instances.go:46
-			row[threadX] = int32(row2[threadX])
+//line instances.go:46:50000
+			row[threadX] = host.Narrow[int32](row2[threadX])
+//line instances.go:47:50000
 		}
+//line instances.go:48:50000
 		return
+//line instances.go:49:50000
 	}
+//line instances.go:50:50000
 	for threadX := range dimX {
+//line instances.go:51:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:52:50000
 		i := base + threadX
-//line instances.go:45
+//line instances.go:45:50000
 		if i < len(from) {
-			to[i] = int32(from[i])
+//line instances.go:46:50000
+			to[i] = host.Narrow[int32](from[i])
+//line instances.go:47:50000
 		}
+//line instances.go:48:50000
 	}
+//line instances.go:49:50000
+}
+
+//line quern_gen.go:4856:1
+func quernPlainConvert_float64_int64(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_convert_float64_int64(t, v0, v1) })
 }
 
 func quernHostConvert_float64_int64(r *host.Run) {
@@ -3778,19 +4883,35 @@ func quernRow1Convert_float64_int64(r *host.Run, base int, from []float64, to []
 		row := to[base:][:count]
 		row2 := from[base:][:count]
 		for threadX := range count {
-//line instances.go:46
-			row[threadX] = int64(row2[threadX])
+//line instances.go:46:50000
+			row[threadX] = host.Int64[int64](row2[threadX])
+//line instances.go:47:50000
 		}
+//line instances.go:48:50000
 		return
+//line instances.go:49:50000
 	}
+//line instances.go:50:50000
 	for threadX := range dimX {
+//line instances.go:51:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:52:50000
 		i := base + threadX
-//line instances.go:45
+//line instances.go:45:50000
 		if i < len(from) {
-			to[i] = int64(from[i])
+//line instances.go:46:50000
+			to[i] = host.Int64[int64](from[i])
+//line instances.go:47:50000
 		}
+//line instances.go:48:50000
 	}
+//line instances.go:49:50000
+}
+
+//line quern_gen.go:4912:1
+func quernPlainConvert_int8_uint16(r *host.Run) {
+	v0, v1 := host.Slice[int8](r, 0), host.Slice[uint16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_convert_int8_uint16(t, v0, v1) })
 }
 
 func quernHostConvert_int8_uint16(r *host.Run) {
@@ -3818,19 +4939,35 @@ func quernRow1Convert_int8_uint16(r *host.Run, base int, from []int8, to []uint1
 		row := to[base:][:count]
 		row2 := from[base:][:count]
 		for threadX := range count {
-//line instances.go:46
+//line instances.go:46:50000
 			row[threadX] = uint16(row2[threadX])
+//line instances.go:47:50000
 		}
+//line instances.go:48:50000
 		return
+//line instances.go:49:50000
 	}
+//line instances.go:50:50000
 	for threadX := range dimX {
+//line instances.go:51:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:52:50000
 		i := base + threadX
-//line instances.go:45
+//line instances.go:45:50000
 		if i < len(from) {
+//line instances.go:46:50000
 			to[i] = uint16(from[i])
+//line instances.go:47:50000
 		}
+//line instances.go:48:50000
 	}
+//line instances.go:49:50000
+}
+
+//line quern_gen.go:4968:1
+func quernPlainPack_uint8_float32(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint8](r, 0), host.Slice[float32](r, 1), host.Slice[Pair[uint8, float32]](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_pack_uint8_float32(t, v0, v1, v2) })
 }
 
 func quernHostPack_uint8_float32(r *host.Run) {
@@ -3860,19 +4997,35 @@ func quernRow1Pack_uint8_float32(r *host.Run, base int, out []Pair[uint8, float3
 		row2 := a[base:][:count]
 		row3 := b[base:][:count]
 		for threadX := range count {
-//line instances.go:55
+//line instances.go:55:50000
 			row[threadX] = Pair[uint8, float32]{First: row2[threadX], Second: row3[threadX]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 		return
+//line instances.go:58:50000
 	}
+//line instances.go:59:50000
 	for threadX := range dimX {
+//line instances.go:60:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:61:50000
 		i := base + threadX
-//line instances.go:54
+//line instances.go:54:50000
 		if i < len(out) {
+//line instances.go:55:50000
 			out[i] = Pair[uint8, float32]{First: a[i], Second: b[i]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 	}
+//line instances.go:58:50000
+}
+
+//line quern_gen.go:5026:1
+func quernPlainPack_uint8_float64(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint8](r, 0), host.Slice[float64](r, 1), host.Slice[Pair[uint8, float64]](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_pack_uint8_float64(t, v0, v1, v2) })
 }
 
 func quernHostPack_uint8_float64(r *host.Run) {
@@ -3902,19 +5055,35 @@ func quernRow1Pack_uint8_float64(r *host.Run, base int, out []Pair[uint8, float6
 		row2 := a[base:][:count]
 		row3 := b[base:][:count]
 		for threadX := range count {
-//line instances.go:55
+//line instances.go:55:50000
 			row[threadX] = Pair[uint8, float64]{First: row2[threadX], Second: row3[threadX]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 		return
+//line instances.go:58:50000
 	}
+//line instances.go:59:50000
 	for threadX := range dimX {
+//line instances.go:60:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:61:50000
 		i := base + threadX
-//line instances.go:54
+//line instances.go:54:50000
 		if i < len(out) {
+//line instances.go:55:50000
 			out[i] = Pair[uint8, float64]{First: a[i], Second: b[i]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 	}
+//line instances.go:58:50000
+}
+
+//line quern_gen.go:5084:1
+func quernPlainPack_int64_float32(r *host.Run) {
+	v0, v1, v2 := host.Slice[int64](r, 0), host.Slice[float32](r, 1), host.Slice[Pair[int64, float32]](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_pack_int64_float32(t, v0, v1, v2) })
 }
 
 func quernHostPack_int64_float32(r *host.Run) {
@@ -3944,19 +5113,35 @@ func quernRow1Pack_int64_float32(r *host.Run, base int, out []Pair[int64, float3
 		row2 := a[base:][:count]
 		row3 := b[base:][:count]
 		for threadX := range count {
-//line instances.go:55
+//line instances.go:55:50000
 			row[threadX] = Pair[int64, float32]{First: row2[threadX], Second: row3[threadX]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 		return
+//line instances.go:58:50000
 	}
+//line instances.go:59:50000
 	for threadX := range dimX {
+//line instances.go:60:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:61:50000
 		i := base + threadX
-//line instances.go:54
+//line instances.go:54:50000
 		if i < len(out) {
+//line instances.go:55:50000
 			out[i] = Pair[int64, float32]{First: a[i], Second: b[i]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 	}
+//line instances.go:58:50000
+}
+
+//line quern_gen.go:5142:1
+func quernPlainPack_int64_float64(r *host.Run) {
+	v0, v1, v2 := host.Slice[int64](r, 0), host.Slice[float64](r, 1), host.Slice[Pair[int64, float64]](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_pack_int64_float64(t, v0, v1, v2) })
 }
 
 func quernHostPack_int64_float64(r *host.Run) {
@@ -3986,19 +5171,35 @@ func quernRow1Pack_int64_float64(r *host.Run, base int, out []Pair[int64, float6
 		row2 := a[base:][:count]
 		row3 := b[base:][:count]
 		for threadX := range count {
-//line instances.go:55
+//line instances.go:55:50000
 			row[threadX] = Pair[int64, float64]{First: row2[threadX], Second: row3[threadX]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 		return
+//line instances.go:58:50000
 	}
+//line instances.go:59:50000
 	for threadX := range dimX {
+//line instances.go:60:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:61:50000
 		i := base + threadX
-//line instances.go:54
+//line instances.go:54:50000
 		if i < len(out) {
+//line instances.go:55:50000
 			out[i] = Pair[int64, float64]{First: a[i], Second: b[i]}
+//line instances.go:56:50000
 		}
+//line instances.go:57:50000
 	}
+//line instances.go:58:50000
+}
+
+//line quern_gen.go:5200:1
+func quernPlainTotal_Point(r *host.Run) {
+	v0, v1 := host.Slice[Point](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_total_Point(t, v0, v1) })
 }
 
 func quernHostTotal_Point(r *host.Run) {
@@ -4027,22 +5228,39 @@ func quernRow1Total_Point(r *host.Run, base int, values []Point, out []float64, 
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line instances.go:67
+//line instances.go:67:50000
 			result0 := row[threadX].Sum()
+//line instances.go:68:50000
 			row2[threadX] = result0
+//line instances.go:69:50000
 		}
+//line instances.go:70:50000
 		return
+//line instances.go:71:50000
 	}
+//line instances.go:72:50000
 	for threadX := range dimX {
+//line instances.go:73:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:74
 		i := base + threadX
-//line instances.go:66
+//line instances.go:66:50000
 		if i < len(values) {
+//line instances.go:67:50000
 			result0 := values[i].Sum()
-//line instances.go:67
+//line instances.go:67:50000
 			out[i] = result0
+//line instances.go:68:50000
 		}
+//line instances.go:69:50000
 	}
+//line instances.go:70:50000
+}
+
+//line quern_gen.go:5261:1
+func quernPlainReverse_int32(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_reverse_int32(t, v0) })
 }
 
 func quernHostReverse_int32(r *host.Run) {
@@ -4072,40 +5290,67 @@ func quernRow1Reverse_int32(r *host.Run, base int, x []int32, tile *[64]int32) {
 		row := (*[64]int32)(tile[0:])
 		row2 := (*[64]int32)(x[base:])
 		for threadX := range 64 {
-//line instances.go:78
+//line instances.go:78:50000
 			row[threadX] = row2[threadX]
+//line instances.go:79
 		}
+//line instances.go:80:50000
 		return
+//line instances.go:81:50000
 	}
+//line instances.go:82:50000
 	for threadX := range 64 {
+//line instances.go:83:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:84:50000
 		i := base + threadX
 //line instances.go:77
 		if i < len(x) {
+//line instances.go:78:50000
 			tile[threadX] = x[i]
+//line instances.go:79
 		}
+//line instances.go:80:50000
 	}
+//line instances.go:81:50000
 }
 
 //go:noinline
+//line quern_gen.go:5320:1
 func quernRow2Reverse_int32(r *host.Run, base int, x []int32, tile *[64]int32) {
 	if base >= 0 && 64 <= len(x)-base && len(x)-base >= 64 {
 		row3 := (*[64]int32)(x[base:])
 		for threadX := range 64 {
 			r.ThreadIdx.X = threadX
-//line instances.go:82
+//line instances.go:82:50000
 			row3[threadX] = tile[63-threadX]
+//line instances.go:83:50000
 		}
+//line instances.go:84:50000
 		return
+//line instances.go:85:50000
 	}
+//line instances.go:86:50000
 	for threadX := range 64 {
+//line instances.go:87:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:88:50000
 		i := base + threadX
-//line instances.go:81
+//line instances.go:81:50000
 		if i < len(x) {
+//line instances.go:82:50000
 			x[i] = tile[63-threadX]
+//line instances.go:83:50000
 		}
+//line instances.go:84:50000
 	}
+//line instances.go:85:50000
+}
+
+//line quern_gen.go:5351:1
+func quernPlainReverse_float64(r *host.Run) {
+	v0 := host.Slice[float64](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_reverse_float64(t, v0) })
 }
 
 func quernHostReverse_float64(r *host.Run) {
@@ -4135,40 +5380,67 @@ func quernRow1Reverse_float64(r *host.Run, base int, x []float64, tile *[64]floa
 		row := (*[64]float64)(tile[0:])
 		row2 := (*[64]float64)(x[base:])
 		for threadX := range 64 {
-//line instances.go:78
+//line instances.go:78:50000
 			row[threadX] = row2[threadX]
+//line instances.go:79
 		}
+//line instances.go:80:50000
 		return
+//line instances.go:81:50000
 	}
+//line instances.go:82:50000
 	for threadX := range 64 {
+//line instances.go:83:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:84:50000
 		i := base + threadX
 //line instances.go:77
 		if i < len(x) {
+//line instances.go:78:50000
 			tile[threadX] = x[i]
+//line instances.go:79
 		}
+//line instances.go:80:50000
 	}
+//line instances.go:81:50000
 }
 
 //go:noinline
+//line quern_gen.go:5410:1
 func quernRow2Reverse_float64(r *host.Run, base int, x []float64, tile *[64]float64) {
 	if base >= 0 && 64 <= len(x)-base && len(x)-base >= 64 {
 		row3 := (*[64]float64)(x[base:])
 		for threadX := range 64 {
 			r.ThreadIdx.X = threadX
-//line instances.go:82
+//line instances.go:82:50000
 			row3[threadX] = tile[63-threadX]
+//line instances.go:83:50000
 		}
+//line instances.go:84:50000
 		return
+//line instances.go:85:50000
 	}
+//line instances.go:86:50000
 	for threadX := range 64 {
+//line instances.go:87:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:88:50000
 		i := base + threadX
-//line instances.go:81
+//line instances.go:81:50000
 		if i < len(x) {
+//line instances.go:82:50000
 			x[i] = tile[63-threadX]
+//line instances.go:83:50000
 		}
+//line instances.go:84:50000
 	}
+//line instances.go:85:50000
+}
+
+//line quern_gen.go:5441:1
+func quernPlainReverse_Point(r *host.Run) {
+	v0 := host.Slice[Point](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_reverse_Point(t, v0) })
 }
 
 func quernHostReverse_Point(r *host.Run) {
@@ -4198,40 +5470,67 @@ func quernRow1Reverse_Point(r *host.Run, base int, x []Point, tile *[64]Point) {
 		row := (*[64]Point)(tile[0:])
 		row2 := (*[64]Point)(x[base:])
 		for threadX := range 64 {
-//line instances.go:78
+//line instances.go:78:50000
 			row[threadX] = row2[threadX]
+//line instances.go:79
 		}
+//line instances.go:80:50000
 		return
+//line instances.go:81:50000
 	}
+//line instances.go:82:50000
 	for threadX := range 64 {
+//line instances.go:83:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:84:50000
 		i := base + threadX
 //line instances.go:77
 		if i < len(x) {
+//line instances.go:78:50000
 			tile[threadX] = x[i]
+//line instances.go:79
 		}
+//line instances.go:80:50000
 	}
+//line instances.go:81:50000
 }
 
 //go:noinline
+//line quern_gen.go:5500:1
 func quernRow2Reverse_Point(r *host.Run, base int, x []Point, tile *[64]Point) {
 	if base >= 0 && 64 <= len(x)-base && len(x)-base >= 64 {
 		row3 := (*[64]Point)(x[base:])
 		for threadX := range 64 {
 			r.ThreadIdx.X = threadX
-//line instances.go:82
+//line instances.go:82:50000
 			row3[threadX] = tile[63-threadX]
+//line instances.go:83:50000
 		}
+//line instances.go:84:50000
 		return
+//line instances.go:85:50000
 	}
+//line instances.go:86:50000
 	for threadX := range 64 {
+//line instances.go:87:50000
 		r.ThreadIdx.X = threadX
+//line instances.go:88:50000
 		i := base + threadX
-//line instances.go:81
+//line instances.go:81:50000
 		if i < len(x) {
+//line instances.go:82:50000
 			x[i] = tile[63-threadX]
+//line instances.go:83:50000
 		}
+//line instances.go:84:50000
 	}
+//line instances.go:85:50000
+}
+
+//line quern_gen.go:5531:1
+func quernPlainUnrolled(r *host.Run) {
+	v0, v1 := host.Value[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_unrolled(t, v0, v1) })
 }
 
 func quernHostUnrolled(r *host.Run) {
@@ -4258,124 +5557,293 @@ func quernRow1Unrolled(r *host.Run, base int, x []int32, n int32, dimX int) {
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line loops.go:15
+//line loops.go:15:60000
 			v := row[threadX]
-//line loops.go:18
+//line loops.go:18:60000
 			v += v
+//line loops.go:19:60000
 			v += v * 2
+//line loops.go:20:60000
 			v += v * 3
+//line loops.go:21:60000
 			v += v * 4
-//line loops.go:21
+//line loops.go:21:60000
 			for j := int32(0); j < n; j++ {
+//line loops.go:22:60000
+				if r.Halted() {
+//line loops.go:21:60000
+					r.Halt()
+//line loops.go:22:60000
+				}
+//line loops.go:22:60000
 				v += j ^ v
+//line loops.go:23:60000
 			}
-//line loops.go:25
+//line loops.go:25:60000
 			for j2 := n; j2 > -2; j2 -= 2 {
+//line loops.go:26:60000
+				if r.Halted() {
+//line loops.go:25:60000
+					r.Halt()
+//line loops.go:26:60000
+				}
+//line loops.go:26:60000
 				v = v*3 + j2
+//line loops.go:27:60000
 			}
+//line loops.go:28:60000
 			var k int32
-//line loops.go:30
+//line loops.go:30:60000
 			for ; k <= v&31; k += 3 {
+//line loops.go:31:60000
+				if r.Halted() {
+//line loops.go:30:60000
+					r.Halt()
+//line loops.go:31:60000
+				}
+//line loops.go:31:60000
 				if k == n {
+//line loops.go:32:60000
 					continue
+//line loops.go:33:60000
 				}
+//line loops.go:34:60000
 				if k*k > 400 {
+//line loops.go:35
 					break
+//line loops.go:36:60000
 				}
+//line loops.go:37:60000
 				v += k * n
+//line loops.go:38:60000
 			}
+//line loops.go:39:60000
 			v += k
-//line loops.go:41
+//line loops.go:41:60000
 			for j3 := 0; j3 < 4; j3++ {
+//line loops.go:42:60000
 				v ^= int32(j3) << 3
+//line loops.go:43:60000
 			}
-//line loops.go:45
+//line loops.go:45:60000
 			for j4 := uint8(250); j4 >= 3; j4 -= 4 {
+//line loops.go:46:60000
+				if r.Halted() {
+//line loops.go:45:60000
+					r.Halt()
+//line loops.go:46:60000
+				}
+//line loops.go:46:60000
 				v += int32(j4)
+//line loops.go:47:60000
 			}
+//line loops.go:48:60000
 		loop14:
-//line loops.go:50
+//line loops.go:50:60000
 			for j5 := int64(n) - 5; j5 < int64(n); j5++ {
-//line loops.go:52
+//line loops.go:51:60000
+				if r.Halted() {
+//line loops.go:50:60000
+					r.Halt()
+//line loops.go:51:60000
+				}
+//line loops.go:52:60000
 				for l := int16(0); l < int16(n)+4; l++ {
+//line loops.go:53:60000
+					if r.Halted() {
+//line loops.go:52:60000
+						r.Halt()
+//line loops.go:53:60000
+					}
+//line loops.go:53:60000
 					if l == 11 {
+//line loops.go:54:60000
 						continue loop14
+//line loops.go:55:60000
 					}
+//line loops.go:56:60000
 					if int64(l)+j5 == 40 {
+//line loops.go:57:60000
 						break loop14
+//line loops.go:58:60000
 					}
+//line loops.go:59:60000
 					v += int32(l) + int32(j5)
+//line loops.go:60:60000
 				}
+//line loops.go:61:60000
 			}
-//line loops.go:63
+//line loops.go:63:60000
 			for v > 1000 {
+//line loops.go:64:60000
+				if r.Halted() {
+//line loops.go:63:60000
+					r.Halt()
+//line loops.go:64:60000
+				}
+//line loops.go:64:60000
 				v /= 2
+//line loops.go:65:60000
 			}
+//line loops.go:66:60000
 			row[threadX] = v
+//line loops.go:67:60000
 		}
+//line loops.go:68:60000
 		return
+//line loops.go:69:60000
 	}
+//line loops.go:70:60000
 	for threadX := range dimX {
+//line loops.go:71:60000
 		r.ThreadIdx.X = threadX
+//line loops.go:72:60000
 		i := base + threadX
-//line loops.go:12
+//line loops.go:12:60000
 		if i >= len(x) {
+//line loops.go:13:60000
 			continue
+//line loops.go:14:60000
 		}
+//line loops.go:15:60000
 		v := x[i]
-//line loops.go:18
+//line loops.go:18:60000
 		v += v
+//line loops.go:19:60000
 		v += v * 2
+//line loops.go:20:60000
 		v += v * 3
+//line loops.go:21:60000
 		v += v * 4
-//line loops.go:21
+//line loops.go:21:60000
 		for j := int32(0); j < n; j++ {
+//line loops.go:22:60000
+			if r.Halted() {
+//line loops.go:21:60000
+				r.Halt()
+//line loops.go:22:60000
+			}
+//line loops.go:22:60000
 			v += j ^ v
+//line loops.go:23:60000
 		}
-//line loops.go:25
+//line loops.go:25:60000
 		for j2 := n; j2 > -2; j2 -= 2 {
+//line loops.go:26:60000
+			if r.Halted() {
+//line loops.go:25:60000
+				r.Halt()
+//line loops.go:26:60000
+			}
+//line loops.go:26:60000
 			v = v*3 + j2
+//line loops.go:27:60000
 		}
+//line loops.go:28:60000
 		var k int32
-//line loops.go:30
+//line loops.go:30:60000
 		for ; k <= v&31; k += 3 {
+//line loops.go:31:60000
+			if r.Halted() {
+//line loops.go:30:60000
+				r.Halt()
+//line loops.go:31:60000
+			}
+//line loops.go:31:60000
 			if k == n {
+//line loops.go:32:60000
 				continue
+//line loops.go:33:60000
 			}
+//line loops.go:34:60000
 			if k*k > 400 {
+//line loops.go:35
 				break
+//line loops.go:36:60000
 			}
+//line loops.go:37:60000
 			v += k * n
+//line loops.go:38:60000
 		}
+//line loops.go:39:60000
 		v += k
-//line loops.go:41
+//line loops.go:41:60000
 		for j3 := 0; j3 < 4; j3++ {
+//line loops.go:42:60000
 			v ^= int32(j3) << 3
+//line loops.go:43:60000
 		}
-//line loops.go:45
+//line loops.go:45:60000
 		for j4 := uint8(250); j4 >= 3; j4 -= 4 {
-			v += int32(j4)
-		}
-	loop6:
-//line loops.go:50
-		for j5 := int64(n) - 5; j5 < int64(n); j5++ {
-//line loops.go:52
-			for l := int16(0); l < int16(n)+4; l++ {
-				if l == 11 {
-					continue loop6
-				}
-				if int64(l)+j5 == 40 {
-					break loop6
-				}
-				v += int32(l) + int32(j5)
+//line loops.go:46:60000
+			if r.Halted() {
+//line loops.go:45:60000
+				r.Halt()
+//line loops.go:46:60000
 			}
+//line loops.go:46:60000
+			v += int32(j4)
+//line loops.go:47:60000
 		}
-//line loops.go:63
+//line loops.go:48:60000
+	loop6:
+//line loops.go:50:60000
+		for j5 := int64(n) - 5; j5 < int64(n); j5++ {
+//line loops.go:51:60000
+			if r.Halted() {
+//line loops.go:50:60000
+				r.Halt()
+//line loops.go:51:60000
+			}
+//line loops.go:52:60000
+			for l := int16(0); l < int16(n)+4; l++ {
+//line loops.go:53:60000
+				if r.Halted() {
+//line loops.go:52:60000
+					r.Halt()
+//line loops.go:53:60000
+				}
+//line loops.go:53:60000
+				if l == 11 {
+//line loops.go:54:60000
+					continue loop6
+//line loops.go:55:60000
+				}
+//line loops.go:56:60000
+				if int64(l)+j5 == 40 {
+//line loops.go:57:60000
+					break loop6
+//line loops.go:58:60000
+				}
+//line loops.go:59:60000
+				v += int32(l) + int32(j5)
+//line loops.go:60:60000
+			}
+//line loops.go:61:60000
+		}
+//line loops.go:63:60000
 		for v > 1000 {
+//line loops.go:64:60000
+			if r.Halted() {
+//line loops.go:63:60000
+				r.Halt()
+//line loops.go:64:60000
+			}
+//line loops.go:64:60000
 			v /= 2
+//line loops.go:65:60000
 		}
+//line loops.go:66:60000
 		x[i] = v
+//line loops.go:67:60000
 	}
+//line loops.go:68:60000
+}
+
+//line quern_gen.go:5844:1
+func quernPlainAtTheEdges(r *host.Run) {
+	v0, v1 := host.Value[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_atTheEdges(t, v0, v1) })
 }
 
 func quernHostAtTheEdges(r *host.Run) {
@@ -4405,60 +5873,137 @@ func quernRow1AtTheEdges(r *host.Run, base int, x []int64, first, n, last int64,
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line loops.go:78
+//line loops.go:78:60000
 			var v int64
-//line loops.go:81
+//line loops.go:81:60000
 			for j := first; j < first+n; j++ {
-				v = v*5 + j>>60
-			}
-//line loops.go:85
-			for j2 := last; j2 > last-n; j2-- {
-				v = v*7 + j2&3
-			}
-//line loops.go:89
-			for j3 := uint64(0); j3 < uint64(n)&7; j3++ {
-				v += int64(j3)
-			}
-//line loops.go:94
-			for j4 := int8(-120); j4 < m; j4 += 9 {
-				v = v*3 + int64(j4)
-				if j4 > 110 {
-					break
+//line loops.go:82:60000
+				if r.Halted() {
+//line loops.go:81:60000
+					r.Halt()
+//line loops.go:82:60000
 				}
+//line loops.go:82:60000
+				v = v*5 + j>>60
+//line loops.go:83:60000
 			}
+//line loops.go:85:60000
+			for j2 := last; j2 > last-n; j2-- {
+//line loops.go:86:60000
+				if r.Halted() {
+//line loops.go:85:60000
+					r.Halt()
+//line loops.go:86:60000
+				}
+//line loops.go:86:60000
+				v = v*7 + j2&3
+//line loops.go:87:60000
+			}
+//line loops.go:89:60000
+			for j3 := uint64(0); j3 < uint64(n)&7; j3++ {
+//line loops.go:90:60000
+				v += int64(j3)
+//line loops.go:91:60000
+			}
+//line loops.go:94:60000
+			for j4 := int8(-120); j4 < m; j4 += 9 {
+//line loops.go:95:60000
+				if r.Halted() {
+//line loops.go:94:60000
+					r.Halt()
+//line loops.go:95:60000
+				}
+//line loops.go:95:60000
+				v = v*3 + int64(j4)
+//line loops.go:96:60000
+				if j4 > 110 {
+//line loops.go:97:60000
+					break
+//line loops.go:98:60000
+				}
+//line loops.go:99:60000
+			}
+//line loops.go:100:60000
 			row[threadX] += v
+//line loops.go:101:60000
 		}
+//line loops.go:102:60000
 		return
+//line loops.go:103:60000
 	}
+//line loops.go:104:60000
 	for threadX := range dimX {
+//line loops.go:105:60000
 		r.ThreadIdx.X = threadX
+//line loops.go:106:60000
 		i := base + threadX
 //line loops.go:75
 		if i >= len(x) {
+//line loops.go:76:60000
 			continue
+//line loops.go:77:60000
 		}
+//line loops.go:78:60000
 		var v int64
-//line loops.go:81
+//line loops.go:81:60000
 		for j := first; j < first+n; j++ {
-			v = v*5 + j>>60
-		}
-//line loops.go:85
-		for j2 := last; j2 > last-n; j2-- {
-			v = v*7 + j2&3
-		}
-//line loops.go:89
-		for j3 := uint64(0); j3 < uint64(n)&7; j3++ {
-			v += int64(j3)
-		}
-//line loops.go:94
-		for j4 := int8(-120); j4 < m; j4 += 9 {
-			v = v*3 + int64(j4)
-			if j4 > 110 {
-				break
+//line loops.go:82:60000
+			if r.Halted() {
+//line loops.go:81:60000
+				r.Halt()
+//line loops.go:82:60000
 			}
+//line loops.go:82:60000
+			v = v*5 + j>>60
+//line loops.go:83:60000
 		}
+//line loops.go:85:60000
+		for j2 := last; j2 > last-n; j2-- {
+//line loops.go:86:60000
+			if r.Halted() {
+//line loops.go:85:60000
+				r.Halt()
+//line loops.go:86:60000
+			}
+//line loops.go:86:60000
+			v = v*7 + j2&3
+//line loops.go:87:60000
+		}
+//line loops.go:89:60000
+		for j3 := uint64(0); j3 < uint64(n)&7; j3++ {
+//line loops.go:90:60000
+			v += int64(j3)
+//line loops.go:91:60000
+		}
+//line loops.go:94:60000
+		for j4 := int8(-120); j4 < m; j4 += 9 {
+//line loops.go:95:60000
+			if r.Halted() {
+//line loops.go:94:60000
+				r.Halt()
+//line loops.go:95:60000
+			}
+//line loops.go:95:60000
+			v = v*3 + int64(j4)
+//line loops.go:96:60000
+			if j4 > 110 {
+//line loops.go:97:60000
+				break
+//line loops.go:98:60000
+			}
+//line loops.go:99:60000
+		}
+//line loops.go:100:60000
 		x[i] += v
+//line loops.go:101:60000
 	}
+//line loops.go:102:60000
+}
+
+//line quern_gen.go:6004:1
+func quernPlainReduced(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_reduced(t, v0, v1) })
 }
 
 func quernHostReduced(r *host.Run) {
@@ -4487,37 +6032,75 @@ func quernRow1Reduced(r *host.Run, base int, sums, x []float32, dimX int) {
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line loops.go:109
+//line loops.go:109:60000
 			var s float32
-//line loops.go:111
+//line loops.go:111:60000
 			for j := i; j < len(x); j += len(sums) {
+//line loops.go:112:60000
+				if r.Halted() {
+//line loops.go:111:60000
+					r.Halt()
+//line loops.go:112:60000
+				}
+//line loops.go:112:60000
 				s += x[j]
+//line loops.go:113:60000
 			}
-//line loops.go:115
+//line loops.go:115:60000
 			for j2 := 0; j2 < len(x); j2++ {
+//line loops.go:116:60000
 				s += x[j2] * 0.5
+//line loops.go:117:60000
 			}
+//line loops.go:118:60000
 			row[threadX] = s
+//line loops.go:119:60000
 		}
+//line loops.go:120:60000
 		return
+//line loops.go:121:60000
 	}
+//line loops.go:122:60000
 	for threadX := range dimX {
+//line loops.go:123:60000
 		r.ThreadIdx.X = threadX
+//line loops.go:124:60000
 		i := base + threadX
-//line loops.go:108
+//line loops.go:108:60000
 		if i < len(sums) {
+//line loops.go:109:60000
 			var s float32
-//line loops.go:111
+//line loops.go:111:60000
 			for j := i; j < len(x); j += len(sums) {
+//line loops.go:112:60000
+				if r.Halted() {
+//line loops.go:111:60000
+					r.Halt()
+//line loops.go:112:60000
+				}
+//line loops.go:112:60000
 				s += x[j]
+//line loops.go:113:60000
 			}
-//line loops.go:115
+//line loops.go:115:60000
 			for j2 := 0; j2 < len(x); j2++ {
+//line loops.go:116:60000
 				s += x[j2] * 0.5
+//line loops.go:117:60000
 			}
+//line loops.go:118:60000
 			sums[i] = s
+//line loops.go:119:60000
 		}
+//line loops.go:120:60000
 	}
+//line loops.go:121:60000
+}
+
+//line quern_gen.go:6101:1
+func quernPlainBlur(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_blur(t, v0, v1, v2) })
 }
 
 func quernHostBlur(r *host.Run) {
@@ -4547,44 +6130,82 @@ func quernRow1Blur(r *host.Run, base int, out []float32, radius int, in []float3
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line special.go:15
+//line special.go:15:70000
 			var sum float32
+//line special.go:16:70000
 			var n float32
-//line special.go:16
+//line special.go:16:70000
 			for j := -radius; j <= radius; j++ {
-				k := i + j
-				if k >= 0 && k < len(in) {
-//line special.go:18
-					sum += in[k]
-					n += 1
+//line special.go:17:70000
+				if r.Halted() {
+//line special.go:16:70000
+					r.Halt()
+//line special.go:17:70000
 				}
+//line special.go:17:70000
+				k := i + j
+//line special.go:18:70000
+				if k >= 0 && k < len(in) {
+//line special.go:18:70000
+					sum += in[k]
+//line special.go:19:70000
+					n += 1
+//line special.go:20:70000
+				}
+//line special.go:21:70000
 			}
+//line special.go:22:70000
 			row[threadX] = sum / n
+//line special.go:23:70000
 		}
+//line special.go:24:70000
 		return
+//line special.go:25:70000
 	}
+//line special.go:26:70000
 	for threadX := range dimX {
+//line special.go:27:70000
 		r.ThreadIdx.X = threadX
+//line special.go:28:70000
 		i := base + threadX
-//line special.go:12
+//line special.go:12:70000
 		if i >= len(out) {
+//line special.go:13:70000
 			continue
+//line special.go:14:70000
 		}
+//line special.go:15:70000
 		var sum float32
+//line special.go:16:70000
 		var n float32
-//line special.go:16
+//line special.go:16:70000
 		for j := -radius; j <= radius; j++ {
-			k := i + j
-			if k >= 0 && k < len(in) {
-//line special.go:18
-				sum += in[k]
-				n += 1
+//line special.go:17:70000
+			if r.Halted() {
+//line special.go:16:70000
+				r.Halt()
+//line special.go:17:70000
 			}
+//line special.go:17:70000
+			k := i + j
+//line special.go:18:70000
+			if k >= 0 && k < len(in) {
+//line special.go:18:70000
+				sum += in[k]
+//line special.go:19:70000
+				n += 1
+//line special.go:20:70000
+			}
+//line special.go:21:70000
 		}
+//line special.go:22:70000
 		out[i] = sum / n
+//line special.go:23:70000
 	}
+//line special.go:24:70000
 }
 
+//line quern_gen.go:6209:1
 func quernHostBlur_radius_1(r *host.Run) {
 	in := host.Slice[float32](r, 1)
 	out := host.Slice[float32](r, 2)
@@ -4617,58 +6238,94 @@ func quernRow1Blur_radius_1(r *host.Run, base int, out, in []float32, dimX, base
 			i := base + threadX
 			k := i + -1
 			k2 := i + 1
-//line special.go:15
+//line special.go:15:70000
 			var sum float32
+//line special.go:16:70000
 			var n float32
+//line special.go:17:70000
 			if k >= 0 && k < len(in) {
+//line special.go:18:70000
 				sum += row[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if i >= 0 && i < len(in) {
+//line special.go:18:70000
 				sum += row2[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k2 >= 0 && k2 < len(in) {
+//line special.go:18:70000
 				sum += row3[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:22
+//line special.go:22:70000
 			row4[threadX] = sum / n
+//line special.go:23:70000
 		}
+//line special.go:24:70000
 		return
+//line special.go:25:70000
 	}
+//line special.go:26:70000
 	for threadX := range dimX {
+//line special.go:27:70000
 		r.ThreadIdx.X = threadX
+//line special.go:28:70000
 		i := base + threadX
+//line special.go:29:70000
 		k := i + -1
+//line special.go:30:70000
 		k2 := i + 1
-//line special.go:12
+//line special.go:12:70000
 		if i >= len(out) {
+//line special.go:13:70000
 			continue
+//line special.go:14:70000
 		}
+//line special.go:15:70000
 		var sum float32
+//line special.go:16:70000
 		var n float32
+//line special.go:17:70000
 		if k >= 0 && k < len(in) {
+//line special.go:18:70000
 			sum += in[k]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if i >= 0 && i < len(in) {
+//line special.go:18:70000
 			sum += in[i]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k2 >= 0 && k2 < len(in) {
+//line special.go:18:70000
 			sum += in[k2]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:22
+//line special.go:22:70000
 		out[i] = sum / n
+//line special.go:23:70000
 	}
+//line special.go:24:70000
 }
 
+//line quern_gen.go:6329:1
 func quernHostBlur_radius_2(r *host.Run) {
 	in := host.Slice[float32](r, 1)
 	out := host.Slice[float32](r, 2)
@@ -4707,80 +6364,130 @@ func quernRow1Blur_radius_2(r *host.Run, base int, out, in []float32, dimX, base
 			k2 := i + -1
 			k3 := i + 1
 			k4 := i + 2
-//line special.go:15
+//line special.go:15:70000
 			var sum float32
+//line special.go:16:70000
 			var n float32
+//line special.go:17:70000
 			if k >= 0 && k < len(in) {
+//line special.go:18:70000
 				sum += row[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k2 >= 0 && k2 < len(in) {
+//line special.go:18:70000
 				sum += row2[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if i >= 0 && i < len(in) {
+//line special.go:18:70000
 				sum += row3[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k3 >= 0 && k3 < len(in) {
+//line special.go:18:70000
 				sum += row4[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k4 >= 0 && k4 < len(in) {
+//line special.go:18:70000
 				sum += row5[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:22
+//line special.go:22:70000
 			row6[threadX] = sum / n
+//line special.go:23:70000
 		}
+//line special.go:24:70000
 		return
+//line special.go:25:70000
 	}
+//line special.go:26:70000
 	for threadX := range dimX {
+//line special.go:27:70000
 		r.ThreadIdx.X = threadX
+//line special.go:28:70000
 		i := base + threadX
+//line special.go:29:70000
 		k := i + -2
+//line special.go:30:70000
 		k2 := i + -1
+//line special.go:31:70000
 		k3 := i + 1
+//line special.go:32:70000
 		k4 := i + 2
-//line special.go:12
+//line special.go:12:70000
 		if i >= len(out) {
+//line special.go:13:70000
 			continue
+//line special.go:14:70000
 		}
+//line special.go:15:70000
 		var sum float32
+//line special.go:16:70000
 		var n float32
+//line special.go:17:70000
 		if k >= 0 && k < len(in) {
+//line special.go:18:70000
 			sum += in[k]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k2 >= 0 && k2 < len(in) {
+//line special.go:18:70000
 			sum += in[k2]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if i >= 0 && i < len(in) {
+//line special.go:18:70000
 			sum += in[i]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k3 >= 0 && k3 < len(in) {
+//line special.go:18:70000
 			sum += in[k3]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k4 >= 0 && k4 < len(in) {
+//line special.go:18:70000
 			sum += in[k4]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:22
+//line special.go:22:70000
 		out[i] = sum / n
+//line special.go:23:70000
 	}
+//line special.go:24:70000
 }
 
+//line quern_gen.go:6491:1
 func quernHostBlur_radius_4(r *host.Run) {
 	in := host.Slice[float32](r, 1)
 	out := host.Slice[float32](r, 2)
@@ -4831,122 +6538,205 @@ func quernRow1Blur_radius_4(r *host.Run, base int, out, in []float32, dimX, base
 			k6 := i + 2
 			k7 := i + 3
 			k8 := i + 4
-//line special.go:15
+//line special.go:15:70000
 			var sum float32
+//line special.go:16:70000
 			var n float32
+//line special.go:17:70000
 			if k >= 0 && k < len(in) {
+//line special.go:18:70000
 				sum += row[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k2 >= 0 && k2 < len(in) {
+//line special.go:18:70000
 				sum += row2[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k3 >= 0 && k3 < len(in) {
+//line special.go:18:70000
 				sum += row3[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k4 >= 0 && k4 < len(in) {
+//line special.go:18:70000
 				sum += row4[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if i >= 0 && i < len(in) {
+//line special.go:18:70000
 				sum += row5[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k5 >= 0 && k5 < len(in) {
+//line special.go:18:70000
 				sum += row6[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k6 >= 0 && k6 < len(in) {
+//line special.go:18:70000
 				sum += row7[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k7 >= 0 && k7 < len(in) {
+//line special.go:18:70000
 				sum += row8[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:17
+//line special.go:17:70000
 			if k8 >= 0 && k8 < len(in) {
+//line special.go:18:70000
 				sum += row9[threadX]
+//line special.go:19:70000
 				n += 1
+//line special.go:20:70000
 			}
-//line special.go:22
+//line special.go:22:70000
 			row10[threadX] = sum / n
+//line special.go:23:70000
 		}
+//line special.go:24:70000
 		return
+//line special.go:25:70000
 	}
+//line special.go:26:70000
 	for threadX := range dimX {
+//line special.go:27:70000
 		r.ThreadIdx.X = threadX
+//line special.go:28:70000
 		i := base + threadX
+//line special.go:29:70000
 		k := i + -4
+//line special.go:30:70000
 		k2 := i + -3
+//line special.go:31:70000
 		k3 := i + -2
+//line special.go:32:70000
 		k4 := i + -1
+//line special.go:33:70000
 		k5 := i + 1
+//line special.go:34:70000
 		k6 := i + 2
+//line special.go:35:70000
 		k7 := i + 3
+//line special.go:36:70000
 		k8 := i + 4
-//line special.go:12
+//line special.go:12:70000
 		if i >= len(out) {
+//line special.go:13:70000
 			continue
+//line special.go:14:70000
 		}
+//line special.go:15:70000
 		var sum float32
+//line special.go:16:70000
 		var n float32
+//line special.go:17:70000
 		if k >= 0 && k < len(in) {
+//line special.go:18:70000
 			sum += in[k]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k2 >= 0 && k2 < len(in) {
+//line special.go:18:70000
 			sum += in[k2]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k3 >= 0 && k3 < len(in) {
+//line special.go:18:70000
 			sum += in[k3]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k4 >= 0 && k4 < len(in) {
+//line special.go:18:70000
 			sum += in[k4]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if i >= 0 && i < len(in) {
+//line special.go:18:70000
 			sum += in[i]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k5 >= 0 && k5 < len(in) {
+//line special.go:18:70000
 			sum += in[k5]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k6 >= 0 && k6 < len(in) {
+//line special.go:18:70000
 			sum += in[k6]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k7 >= 0 && k7 < len(in) {
+//line special.go:18:70000
 			sum += in[k7]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:17
+//line special.go:17:70000
 		if k8 >= 0 && k8 < len(in) {
+//line special.go:18:70000
 			sum += in[k8]
+//line special.go:19:70000
 			n += 1
+//line special.go:20:70000
 		}
-//line special.go:22
+//line special.go:22:70000
 		out[i] = sum / n
+//line special.go:23:70000
 	}
+//line special.go:24:70000
+}
+
+//line quern_gen.go:6737:1
+func quernPlainMixed(r *host.Run) {
+	v0, v1, v2 := host.Value[int8](r, 0), host.Value[bool](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_mixed(t, v0, v1, v2) })
 }
 
 func quernHostMixed(r *host.Run) {
@@ -4973,45 +6763,72 @@ func quernRow1Mixed(r *host.Run, step int8, base int, x []int32, flip bool, dimX
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		step2 := step
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
 }
 
+//line quern_gen.go:6832:1
 func quernHostMixed_flip_true_step_minus2(r *host.Run) {
 	x := host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
@@ -5035,45 +6852,72 @@ func quernRow1Mixed_flip_true_step_minus2(r *host.Run, base int, x []int32, flip
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		var step2 int8 = -2
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
 }
 
+//line quern_gen.go:6921:1
 func quernHostMixed_flip_true_step_3(r *host.Run) {
 	x := host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
@@ -5097,45 +6941,72 @@ func quernRow1Mixed_flip_true_step_3(r *host.Run, base int, x []int32, flip2 boo
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		var step2 int8 = 3
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
 }
 
+//line quern_gen.go:7010:1
 func quernHostMixed_flip_true_step_64(r *host.Run) {
 	x := host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
@@ -5159,45 +7030,72 @@ func quernRow1Mixed_flip_true_step_64(r *host.Run, base int, x []int32, flip2 bo
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		var step2 int8 = 64
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
 }
 
+//line quern_gen.go:7099:1
 func quernHostMixed_flip_false_step_minus2(r *host.Run) {
 	x := host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
@@ -5221,45 +7119,72 @@ func quernRow1Mixed_flip_false_step_minus2(r *host.Run, base int, x []int32, fli
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		var step2 int8 = -2
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
 }
 
+//line quern_gen.go:7188:1
 func quernHostMixed_flip_false_step_3(r *host.Run) {
 	x := host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
@@ -5283,45 +7208,72 @@ func quernRow1Mixed_flip_false_step_3(r *host.Run, base int, x []int32, flip2 bo
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		var step2 int8 = 3
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
 }
 
+//line quern_gen.go:7277:1
 func quernHostMixed_flip_false_step_64(r *host.Run) {
 	x := host.Slice[int32](r, 2)
 	dimX := r.BlockDim.X
@@ -5345,43 +7297,75 @@ func quernRow1Mixed_flip_false_step_64(r *host.Run, base int, x []int32, flip2 b
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:29
+//line special.go:29:70000
 		var step2 int8 = 64
-//line special.go:31
+//line special.go:31:70000
 		if i >= len(x) {
+//line special.go:32:70000
 			continue
+//line special.go:33:70000
 		}
+//line special.go:34:70000
 		v := x[i]
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:36
+//line special.go:36:70000
 		if flip2 {
+//line special.go:37:70000
 			v = -v
+//line special.go:38:70000
 		}
+//line special.go:39:70000
 		v += int32(step2)
+//line special.go:40:70000
 		step2++
+//line special.go:41:70000
 		if step2 != 0 {
+//line special.go:42:70000
 			v += 100 / int32(step2)
+//line special.go:43:70000
 		}
-//line special.go:45
+//line special.go:45:70000
 		x[i] = v
+//line special.go:46:70000
 	}
+//line special.go:47:70000
+}
+
+//line quern_gen.go:7366:1
+func quernPlainPicked(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_picked(t, v0, v1) })
 }
 
 func quernHostPicked(r *host.Run) {
@@ -5407,20 +7391,28 @@ func quernRow1Picked(r *host.Run, base int, x []int32, at, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:52
+//line special.go:52:70000
 		list := [4]int32{}
-//line special.go:54
+//line special.go:54:70000
 		list[0] = 0
+//line special.go:55:70000
 		list[1] = 1
+//line special.go:56:70000
 		list[2] = 4
+//line special.go:57:70000
 		list[3] = 9
-//line special.go:56
+//line special.go:56:70000
 		if i < len(x) {
+//line special.go:57:70000
 			x[i] += list[at] + 12/int32(at+1)
+//line special.go:58:70000
 		}
+//line special.go:59:70000
 	}
+//line special.go:60:70000
 }
 
+//line quern_gen.go:7416:1
 func quernHostPicked_at_0(r *host.Run) {
 	x := host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
@@ -5444,20 +7436,28 @@ func quernRow1Picked_at_0(r *host.Run, base int, x []int32, at2, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:52
+//line special.go:52:70000
 		list := [4]int32{}
-//line special.go:54
+//line special.go:54:70000
 		list[0] = 0
+//line special.go:55:70000
 		list[1] = 1
+//line special.go:56:70000
 		list[2] = 4
+//line special.go:57:70000
 		list[3] = 9
-//line special.go:56
+//line special.go:56:70000
 		if i < len(x) {
+//line special.go:57:70000
 			x[i] += list[at2] + 12/int32(at2+1)
+//line special.go:58:70000
 		}
+//line special.go:59:70000
 	}
+//line special.go:60:70000
 }
 
+//line quern_gen.go:7461:1
 func quernHostPicked_at_3(r *host.Run) {
 	x := host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
@@ -5481,20 +7481,28 @@ func quernRow1Picked_at_3(r *host.Run, base int, x []int32, at2, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:52
+//line special.go:52:70000
 		list := [4]int32{}
-//line special.go:54
+//line special.go:54:70000
 		list[0] = 0
+//line special.go:55:70000
 		list[1] = 1
+//line special.go:56:70000
 		list[2] = 4
+//line special.go:57:70000
 		list[3] = 9
-//line special.go:56
+//line special.go:56:70000
 		if i < len(x) {
+//line special.go:57:70000
 			x[i] += list[at2] + 12/int32(at2+1)
+//line special.go:58:70000
 		}
+//line special.go:59:70000
 	}
+//line special.go:60:70000
 }
 
+//line quern_gen.go:7506:1
 func quernHostPicked_at_7(r *host.Run) {
 	x := host.Slice[int32](r, 1)
 	dimX := r.BlockDim.X
@@ -5518,18 +7526,31 @@ func quernRow1Picked_at_7(r *host.Run, base int, x []int32, at2, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line special.go:52
+//line special.go:52:70000
 		list := [4]int32{}
-//line special.go:54
+//line special.go:54:70000
 		list[0] = 0
+//line special.go:55:70000
 		list[1] = 1
+//line special.go:56:70000
 		list[2] = 4
+//line special.go:57:70000
 		list[3] = 9
-//line special.go:56
+//line special.go:56:70000
 		if i < len(x) {
+//line special.go:57:70000
 			x[i] += list[at2] + 12/int32(at2+1)
+//line special.go:58:70000
 		}
+//line special.go:59:70000
 	}
+//line special.go:60:70000
+}
+
+//line quern_gen.go:7551:1
+func quernPlainSized_float32(r *host.Run) {
+	v0, v1 := host.Value[uint16](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sized_float32(t, v0, v1) })
 }
 
 func quernHostSized_float32(r *host.Run) {
@@ -5541,106 +7562,167 @@ func quernHostSized_float32(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_float32(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_float32(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_float32(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_float32(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:7634:1
 func quernRow1Sized_float32(r *host.Run, vs []float32, first int, x []float32, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]float32)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:7666:1
 func quernRow2Sized_float32(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]float32)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:7680:1
 func quernRow3Sized_float32(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:7696:1
 func quernRow4Sized_float32(r *host.Run, vs []float32, first4 int, x []float32, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]float32)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
 }
 
+//line quern_gen.go:7726:1
 func quernHostSized_float32_rounds_0(r *host.Run) {
 	x := host.Slice[float32](r, 1)
 	var i uint16
@@ -5650,106 +7732,167 @@ func quernHostSized_float32_rounds_0(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_float32_rounds_0(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds2; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_float32_rounds_0(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_float32_rounds_0(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_float32_rounds_0(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:7804:1
 func quernRow1Sized_float32_rounds_0(r *host.Run, vs []float32, first int, x []float32, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]float32)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:7836:1
 func quernRow2Sized_float32_rounds_0(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]float32)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:7850:1
 func quernRow3Sized_float32_rounds_0(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:7866:1
 func quernRow4Sized_float32_rounds_0(r *host.Run, vs []float32, first4 int, x []float32, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]float32)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
 }
 
+//line quern_gen.go:7896:1
 func quernHostSized_float32_rounds_1(r *host.Run) {
 	x := host.Slice[float32](r, 1)
 	var i uint16
@@ -5759,106 +7902,167 @@ func quernHostSized_float32_rounds_1(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_float32_rounds_1(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds2; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_float32_rounds_1(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_float32_rounds_1(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_float32_rounds_1(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:7974:1
 func quernRow1Sized_float32_rounds_1(r *host.Run, vs []float32, first int, x []float32, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]float32)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:8006:1
 func quernRow2Sized_float32_rounds_1(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]float32)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8020:1
 func quernRow3Sized_float32_rounds_1(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8036:1
 func quernRow4Sized_float32_rounds_1(r *host.Run, vs []float32, first4 int, x []float32, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]float32)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
 }
 
+//line quern_gen.go:8066:1
 func quernHostSized_float32_rounds_5(r *host.Run) {
 	x := host.Slice[float32](r, 1)
 	var i uint16
@@ -5868,104 +8072,170 @@ func quernHostSized_float32_rounds_5(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_float32_rounds_5(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds2; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_float32_rounds_5(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_float32_rounds_5(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_float32_rounds_5(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:8144:1
 func quernRow1Sized_float32_rounds_5(r *host.Run, vs []float32, first int, x []float32, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]float32)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:8176:1
 func quernRow2Sized_float32_rounds_5(r *host.Run, vs []float32, first2 int, tile *[32]float32) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]float32)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8190:1
 func quernRow3Sized_float32_rounds_5(r *host.Run, vs []float32, first3 int, tile *[32]float32) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8206:1
 func quernRow4Sized_float32_rounds_5(r *host.Run, vs []float32, first4 int, x []float32, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]float32)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
+}
+
+//line quern_gen.go:8236:1
+func quernPlainSized_int16(r *host.Run) {
+	v0, v1 := host.Value[uint16](r, 0), host.Slice[int16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sized_int16(t, v0, v1) })
 }
 
 func quernHostSized_int16(r *host.Run) {
@@ -5977,106 +8247,167 @@ func quernHostSized_int16(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_int16(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_int16(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_int16(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_int16(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:8319:1
 func quernRow1Sized_int16(r *host.Run, vs []int16, first int, x []int16, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]int16)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:8351:1
 func quernRow2Sized_int16(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]int16)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8365:1
 func quernRow3Sized_int16(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8381:1
 func quernRow4Sized_int16(r *host.Run, vs []int16, first4 int, x []int16, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]int16)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
 }
 
+//line quern_gen.go:8411:1
 func quernHostSized_int16_rounds_0(r *host.Run) {
 	x := host.Slice[int16](r, 1)
 	var i uint16
@@ -6086,106 +8417,167 @@ func quernHostSized_int16_rounds_0(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_int16_rounds_0(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds2; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_int16_rounds_0(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_int16_rounds_0(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_int16_rounds_0(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:8489:1
 func quernRow1Sized_int16_rounds_0(r *host.Run, vs []int16, first int, x []int16, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]int16)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:8521:1
 func quernRow2Sized_int16_rounds_0(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]int16)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8535:1
 func quernRow3Sized_int16_rounds_0(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8551:1
 func quernRow4Sized_int16_rounds_0(r *host.Run, vs []int16, first4 int, x []int16, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]int16)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
 }
 
+//line quern_gen.go:8581:1
 func quernHostSized_int16_rounds_1(r *host.Run) {
 	x := host.Slice[int16](r, 1)
 	var i uint16
@@ -6195,106 +8587,167 @@ func quernHostSized_int16_rounds_1(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_int16_rounds_1(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds2; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_int16_rounds_1(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_int16_rounds_1(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_int16_rounds_1(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:8659:1
 func quernRow1Sized_int16_rounds_1(r *host.Run, vs []int16, first int, x []int16, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]int16)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:8691:1
 func quernRow2Sized_int16_rounds_1(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]int16)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8705:1
 func quernRow3Sized_int16_rounds_1(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8721:1
 func quernRow4Sized_int16_rounds_1(r *host.Run, vs []int16, first4 int, x []int16, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]int16)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
 }
 
+//line quern_gen.go:8751:1
 func quernHostSized_int16_rounds_5(r *host.Run) {
 	x := host.Slice[int16](r, 1)
 	var i uint16
@@ -6304,104 +8757,170 @@ func quernHostSized_int16_rounds_5(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 32
-//line special.go:69
+//line special.go:69:70000
 		i = 0
+//line special.go:70:70000
 		for threadZ := range 1 {
+//line special.go:71:70000
 			for threadY := range 1 {
+//line special.go:72:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:73:70000
 				first := (threadZ*1 + threadY) * 32
+//line special.go:74:70000
 				quernRow1Sized_int16_rounds_5(r, vs, first, x, base)
+//line special.go:75:70000
 			}
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		for ; i < rounds2; i++ {
+//line special.go:78:70000
 			for threadZ := range 1 {
+//line special.go:79:70000
 				for threadY := range 1 {
+//line special.go:80:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:81:70000
 					first2 := (threadZ*1 + threadY) * 32
+//line special.go:82:70000
 					quernRow2Sized_int16_rounds_5(r, vs, first2, tile)
+//line special.go:83:70000
 				}
+//line special.go:84:70000
 			}
+//line special.go:85:70000
 			for threadZ := range 1 {
+//line special.go:86:70000
 				for threadY := range 1 {
+//line special.go:87:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:88:70000
 					first3 := (threadZ*1 + threadY) * 32
+//line special.go:89:70000
 					quernRow3Sized_int16_rounds_5(r, vs, first3, tile)
+//line special.go:90:70000
 				}
+//line special.go:91:70000
 			}
+//line special.go:92:70000
 		}
+//line special.go:93:70000
 		for threadZ := range 1 {
+//line special.go:94:70000
 			for threadY := range 1 {
+//line special.go:95:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line special.go:96:70000
 				first4 := (threadZ*1 + threadY) * 32
+//line special.go:97:70000
 				quernRow4Sized_int16_rounds_5(r, vs, first4, x, base)
+//line special.go:98:70000
 			}
+//line special.go:99:70000
 		}
+//line special.go:100:70000
 	}
+//line special.go:101:70000
 }
 
 //go:noinline
+//line quern_gen.go:8829:1
 func quernRow1Sized_int16_rounds_5(r *host.Run, vs []int16, first int, x []int16, base int) {
 	vRow := vs[first:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]int16)(x[base:])
 		for threadX := range 32 {
-//line special.go:68
+//line special.go:68:70000
 			v := row[threadX]
+//line special.go:69:70000
 			vRow[threadX] = v
+//line special.go:70:70000
 		}
+//line special.go:71:70000
 		return
+//line special.go:72:70000
 	}
+//line special.go:73:70000
 	for threadX := range 32 {
+//line special.go:74:70000
 		r.ThreadIdx.X = threadX
+//line special.go:75:70000
 		i2 := base + threadX
-//line special.go:68
+//line special.go:68:70000
 		v := x[i2]
+//line special.go:69:70000
 		vRow[threadX] = v
+//line special.go:70:70000
 	}
+//line special.go:71:70000
 }
 
 //go:noinline
+//line quern_gen.go:8861:1
 func quernRow2Sized_int16_rounds_5(r *host.Run, vs []int16, first2 int, tile *[32]int16) {
 	vRow := vs[first2:][:32]
 	row2 := (*[32]int16)(tile[0:])
 	for threadX := range 32 {
 		v := vRow[threadX]
-//line special.go:70
+//line special.go:70:70000
 		row2[threadX] = v
+//line special.go:71:70000
 	}
+//line special.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8875:1
 func quernRow3Sized_int16_rounds_5(r *host.Run, vs []int16, first3 int, tile *[32]int16) {
 	vRow := vs[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line special.go:72
+//line special.go:72:70000
 		v += tile[(threadX+1)%32]
+//line special.go:73:70000
 		vRow[threadX] = v
+//line special.go:74:70000
 	}
+//line special.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8891:1
 func quernRow4Sized_int16_rounds_5(r *host.Run, vs []int16, first4 int, x []int16, base int) {
 	vRow := vs[first4:][:32]
 	if base >= 0 && 32 <= len(x)-base {
 		row3 := (*[32]int16)(x[base:])
 		for threadX := range 32 {
 			v := vRow[threadX]
-//line special.go:75
+//line special.go:75:70000
 			row3[threadX] = v
+//line special.go:76:70000
 		}
+//line special.go:77:70000
 		return
+//line special.go:78:70000
 	}
+//line special.go:79:70000
 	for threadX := range 32 {
+//line special.go:80:70000
 		r.ThreadIdx.X = threadX
+//line special.go:81:70000
 		v := vRow[threadX]
+//line special.go:82:70000
 		i2 := base + threadX
-//line special.go:75
+//line special.go:75:70000
 		x[i2] = v
+//line special.go:76:70000
 	}
+//line special.go:77:70000
+}
+
+//line quern_gen.go:8921:1
+func quernPlainFiltered(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_filtered(t, v0, v1, v2, v3) })
 }
 
 func quernHostFiltered(r *host.Run) {
@@ -6432,29 +8951,48 @@ func quernRow1Filtered(r *host.Run, base int, out []float32, taps int, in, weigh
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line special.go:83
+//line special.go:83:70000
 			var sum float32
+//line special.go:84:70000
 			for j := 0; j < taps; j++ {
+//line special.go:85:70000
 				sum += in[i+j] * weights[j]
+//line special.go:86:70000
 			}
+//line special.go:87:70000
 			row[threadX] = sum
+//line special.go:88:70000
 		}
+//line special.go:89:70000
 		return
+//line special.go:90:70000
 	}
+//line special.go:91:70000
 	for threadX := range dimX {
+//line special.go:92:70000
 		r.ThreadIdx.X = threadX
+//line special.go:93:70000
 		i := base + threadX
-//line special.go:82
+//line special.go:82:70000
 		if i < len(out) {
+//line special.go:83:70000
 			var sum float32
+//line special.go:84:70000
 			for j := 0; j < taps; j++ {
+//line special.go:85:70000
 				sum += in[i+j] * weights[j]
+//line special.go:86:70000
 			}
+//line special.go:87:70000
 			out[i] = sum
+//line special.go:88:70000
 		}
+//line special.go:89:70000
 	}
+//line special.go:90:70000
 }
 
+//line quern_gen.go:8996:1
 func quernHostFiltered_taps_4(r *host.Run) {
 	weights := host.Slice[float32](r, 1)
 	in := host.Slice[float32](r, 2)
@@ -6488,41 +9026,52 @@ func quernRow1Filtered_taps_4(r *host.Run, base int, out, in, weights []float32,
 		row5 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line special.go:83
+//line special.go:83:70000
 			var sum float32
-//line special.go:85
+//line special.go:85:70000
 			sum += row[threadX] * weights[0]
-//line special.go:85
+//line special.go:85:70000
 			sum += row2[threadX] * weights[1]
-//line special.go:85
+//line special.go:85:70000
 			sum += row3[threadX] * weights[2]
-//line special.go:85
+//line special.go:85:70000
 			sum += row4[threadX] * weights[3]
-//line special.go:87
+//line special.go:87:70000
 			row5[threadX] = sum
+//line special.go:88:70000
 		}
+//line special.go:89:70000
 		return
+//line special.go:90:70000
 	}
+//line special.go:91:70000
 	for threadX := range dimX {
+//line special.go:92:70000
 		r.ThreadIdx.X = threadX
+//line special.go:93:70000
 		i := base + threadX
-//line special.go:82
+//line special.go:82:70000
 		if i < len(out) {
+//line special.go:83:70000
 			var sum float32
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i] * weights[0]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+1] * weights[1]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+2] * weights[2]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+3] * weights[3]
-//line special.go:87
+//line special.go:87:70000
 			out[i] = sum
+//line special.go:88:70000
 		}
+//line special.go:89:70000
 	}
+//line special.go:90:70000
 }
 
+//line quern_gen.go:9075:1
 func quernHostFiltered_taps_8(r *host.Run) {
 	weights := host.Slice[float32](r, 1)
 	in := host.Slice[float32](r, 2)
@@ -6564,53 +9113,63 @@ func quernRow1Filtered_taps_8(r *host.Run, base int, out, in, weights []float32,
 		row9 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line special.go:83
+//line special.go:83:70000
 			var sum float32
-//line special.go:85
+//line special.go:85:70000
 			sum += row[threadX] * weights[0]
-//line special.go:85
+//line special.go:85:70000
 			sum += row2[threadX] * weights[1]
-//line special.go:85
+//line special.go:85:70000
 			sum += row3[threadX] * weights[2]
-//line special.go:85
+//line special.go:85:70000
 			sum += row4[threadX] * weights[3]
-//line special.go:85
+//line special.go:85:70000
 			sum += row5[threadX] * weights[4]
-//line special.go:85
+//line special.go:85:70000
 			sum += row6[threadX] * weights[5]
-//line special.go:85
+//line special.go:85:70000
 			sum += row7[threadX] * weights[6]
-//line special.go:85
+//line special.go:85:70000
 			sum += row8[threadX] * weights[7]
-//line special.go:87
+//line special.go:87:70000
 			row9[threadX] = sum
+//line special.go:88:70000
 		}
+//line special.go:89:70000
 		return
+//line special.go:90:70000
 	}
+//line special.go:91:70000
 	for threadX := range dimX {
+//line special.go:92:70000
 		r.ThreadIdx.X = threadX
+//line special.go:93:70000
 		i := base + threadX
-//line special.go:82
+//line special.go:82:70000
 		if i < len(out) {
+//line special.go:83:70000
 			var sum float32
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i] * weights[0]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+1] * weights[1]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+2] * weights[2]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+3] * weights[3]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+4] * weights[4]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+5] * weights[5]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+6] * weights[6]
-//line special.go:85
+//line special.go:85:70000
 			sum += in[i+7] * weights[7]
-//line special.go:87
+//line special.go:87:70000
 			out[i] = sum
+//line special.go:88:70000
 		}
+//line special.go:89:70000
 	}
+//line special.go:90:70000
 }

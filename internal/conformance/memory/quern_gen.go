@@ -12,16 +12,213 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/memory",
+	Text:    quern_gen_ptx,
+	Sum:     "a61ba6ece595e7c8e568bf0f7792cc890e2875f69aab1a58fdde92251bdcf84d",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__words        func(t kernel.Thread, a []float32, b []int64, out []float64)
+	quern_gen_is_stale__run_go_generate__pipeline     func(t kernel.Thread, tiles int, a []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__anyAlignment func(t kernel.Thread, offset int, s []sample, b []uint8, out []int32)
+	quern_gen_is_stale__run_go_generate__sample       struct {
+		position [3]int16
+		kind     uint16
+	}
+	quern_gen_is_stale__run_go_generate__tooShort                func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__forgotWait              func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__forgotCommit            func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__forgotSync              func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__overwrites              func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__operations_int32        func(t kernel.Thread, x []int32, cells []int32, old []int32)
+	quern_gen_is_stale__run_go_generate__operations_uint32       func(t kernel.Thread, x []uint32, cells []uint32, old []uint32)
+	quern_gen_is_stale__run_go_generate__operations_int64        func(t kernel.Thread, x []int64, cells []int64, old []int64)
+	quern_gen_is_stale__run_go_generate__operations_uint64       func(t kernel.Thread, x []uint64, cells []uint64, old []uint64)
+	quern_gen_is_stale__run_go_generate__operations_int          func(t kernel.Thread, x []int, cells []int, old []int)
+	quern_gen_is_stale__run_go_generate__operations_uint         func(t kernel.Thread, x []uint, cells []uint, old []uint)
+	quern_gen_is_stale__run_go_generate__floatOperations_float32 func(t kernel.Thread, x []float32, cells []float32, old []float32)
+	quern_gen_is_stale__run_go_generate__floatOperations_float64 func(t kernel.Thread, x []float64, cells []float64, old []float64)
+	quern_gen_is_stale__run_go_generate__scopes                  func(t kernel.Thread, x []float32, sums []uint32, extremes []float32)
+	quern_gen_is_stale__run_go_generate__histogram               func(t kernel.Thread, x []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__bulkPipeline            func(t kernel.Thread, tiles int, a []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__anySize                 func(t kernel.Thread, from int, a []int16, b []float64, out []int64)
+	quern_gen_is_stale__run_go_generate__forgotBulkWait          func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__overwritesInUse         func(t kernel.Thread, a []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__copies_uint8            func(t kernel.Thread, jobs []job, x []uint8, other []uint8, counts []int32)
+	quern_gen_is_stale__run_go_generate__job                     struct {
+		From int32
+		To   int32
+		N    int32
+		M    int32
+	}
+	quern_gen_is_stale__run_go_generate__copies_int32   func(t kernel.Thread, jobs []job, x []int32, other []int32, counts []int32)
+	quern_gen_is_stale__run_go_generate__copies_float64 func(t kernel.Thread, jobs []job, x []float64, other []float64, counts []int32)
+	quern_gen_is_stale__run_go_generate__copyPixels     func(t kernel.Thread, jobs []job, x []pixel, count []int32)
+	quern_gen_is_stale__run_go_generate__pixel          struct {
+		R      uint8
+		G      uint8
+		B      uint8
+		Weight float32
+	}
+	quern_gen_is_stale__run_go_generate__copyInCalls       func(t kernel.Thread, jobs []job, x []int32)
+	quern_gen_is_stale__run_go_generate__copyShifted       func(t kernel.Thread, to int, from int, dst []int32, src []int32)
+	quern_gen_is_stale__run_go_generate__copyTogether      func(t kernel.Thread, x []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__addFloat16        func(t kernel.Thread, x []kernel.Float16, cells []kernel.Float16, old []kernel.Float16, sums []kernel.Float16)
+	quern_gen_is_stale__run_go_generate__addBFloat16       func(t kernel.Thread, x []kernel.BFloat16, cells []kernel.BFloat16, old []kernel.BFloat16, sums []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__scan              func(t kernel.Thread, x []int32, ticket []uint32, descriptors []uint64)
+	quern_gen_is_stale__run_go_generate__lastBlock         func(t kernel.Thread, partial []int64, counter []uint32, out []int64)
+	quern_gen_is_stale__run_go_generate__passAlong_int32   func(t kernel.Thread, step int32, chain []int32, ticket []uint32, ready []uint32)
+	quern_gen_is_stale__run_go_generate__passAlong_uint64  func(t kernel.Thread, step uint64, chain []uint64, ticket []uint32, ready []uint32)
+	quern_gen_is_stale__run_go_generate__passAlong_float32 func(t kernel.Thread, step float32, chain []float32, ticket []uint32, ready []uint32)
+	quern_gen_is_stale__run_go_generate__passAlong_float64 func(t kernel.Thread, step float64, chain []float64, ticket []uint32, ready []uint32)
+	quern_gen_is_stale__run_go_generate__unordered         func(t kernel.Thread, data []int32, flag []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__waitsForPanic     func(t kernel.Thread, ticket []uint32, flag []uint32)
+	quern_gen_is_stale__run_go_generate__times             func(t kernel.Thread, n int, x []float32, clocks []int64)
+	quern_gen_is_stale__run_go_generate__shiftFew          func(t kernel.Thread, width int, to int, from int, dst []int32, src []int32)
+	quern_gen_is_stale__run_go_generate__shiftMany         func(t kernel.Thread, width int, to int, from int, dst []int32, src []int32)
+	quern_gen_is_stale__run_go_generate__shiftSpots        func(t kernel.Thread, width int, to int, from int, dst []spot, src []spot)
+	quern_gen_is_stale__run_go_generate__spot              struct {
+		A int32
+		B [3]int16
+	}
+	quern_gen_is_stale__run_go_generate__shiftPlaces      func(t kernel.Thread, to int, from int, x []int32)
+	quern_gen_is_stale__run_go_generate__reverse          func(t kernel.Thread, x []int32)
+	quern_gen_is_stale__run_go_generate__views            func(t kernel.Thread, words []uint32, bytes []uint8, lengths []int)
+	quern_gen_is_stale__run_go_generate__beside           func(t kernel.Thread, x []float32)
+	quern_gen_is_stale__run_go_generate__throughFunction  func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__outside          func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__large            func(t kernel.Thread, x []float32)
+	quern_gen_is_stale__run_go_generate__putsWords_parcel func(t kernel.Thread, step int, messages []parcel, out []uint64)
+	quern_gen_is_stale__run_go_generate__parcel           struct {
+		Flag   flag
+		Code   code
+		Small  int16
+		Tiny   int8
+		Length length
+		Open   [3]bool
+		Half   kernel.Float16
+		Weight float64
+		Count  int
+		Place  struct {
+			Lanes [5]uint8
+			Brain kernel.BFloat16
+			Big   uint64
+		}
+		Wave complex64
+		Sum  uint
+		_    [3]uint16
+		Last int8
+	}
+	quern_gen_is_stale__run_go_generate__flag            bool
+	quern_gen_is_stale__run_go_generate__code            uint8
+	quern_gen_is_stale__run_go_generate__length          float32
+	quern_gen_is_stale__run_go_generate__putsWords_crate func(t kernel.Thread, step int, messages []crate, out []uint64)
+	quern_gen_is_stale__run_go_generate__crate           struct {
+		Head    uint16
+		Numbers [77]uint16
+		Text    [131]uint8
+		Points  [70]struct {
+			X float64
+			Y float64
+			N uint32
+		}
+		Odd  [90][3]uint8
+		Unit [40][4]uint8
+		Tail uint8
+	}
+	quern_gen_is_stale__run_go_generate__putsWords_bytes9  func(t kernel.Thread, step int, messages []bytes9, out []uint64)
+	quern_gen_is_stale__run_go_generate__bytes9            [9]uint8
+	quern_gen_is_stale__run_go_generate__putsWords_float32 func(t kernel.Thread, step int, messages []float32, out []uint64)
+	quern_gen_is_stale__run_go_generate__putsWords_flag    func(t kernel.Thread, step int, messages []flag, out []uint64)
+	quern_gen_is_stale__run_go_generate__putsWords_int64   func(t kernel.Thread, step int, messages []int64, out []uint64)
+	quern_gen_is_stale__run_go_generate__sharedWords       func(t kernel.Thread, step int, out []uint64)
+	quern_gen_is_stale__run_go_generate__wordsBeyond       func(t kernel.Thread, from int, out []uint64)
+)
+
+var (
+	quern_words                   quern_gen_is_stale__run_go_generate__words                   = words
+	quern_pipeline                quern_gen_is_stale__run_go_generate__pipeline                = pipeline
+	quern_anyAlignment            quern_gen_is_stale__run_go_generate__anyAlignment            = anyAlignment
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__sample)((*sample)(nil))
+	quern_tooShort                quern_gen_is_stale__run_go_generate__tooShort                = tooShort
+	quern_forgotWait              quern_gen_is_stale__run_go_generate__forgotWait              = forgotWait
+	quern_forgotCommit            quern_gen_is_stale__run_go_generate__forgotCommit            = forgotCommit
+	quern_forgotSync              quern_gen_is_stale__run_go_generate__forgotSync              = forgotSync
+	quern_overwrites              quern_gen_is_stale__run_go_generate__overwrites              = overwrites
+	quern_operations_int32        quern_gen_is_stale__run_go_generate__operations_int32        = operations[int32]
+	quern_operations_uint32       quern_gen_is_stale__run_go_generate__operations_uint32       = operations[uint32]
+	quern_operations_int64        quern_gen_is_stale__run_go_generate__operations_int64        = operations[int64]
+	quern_operations_uint64       quern_gen_is_stale__run_go_generate__operations_uint64       = operations[uint64]
+	quern_operations_int          quern_gen_is_stale__run_go_generate__operations_int          = operations[int]
+	quern_operations_uint         quern_gen_is_stale__run_go_generate__operations_uint         = operations[uint]
+	quern_floatOperations_float32 quern_gen_is_stale__run_go_generate__floatOperations_float32 = floatOperations[float32]
+	quern_floatOperations_float64 quern_gen_is_stale__run_go_generate__floatOperations_float64 = floatOperations[float64]
+	quern_scopes                  quern_gen_is_stale__run_go_generate__scopes                  = scopes
+	quern_histogram               quern_gen_is_stale__run_go_generate__histogram               = histogram
+	quern_bulkPipeline            quern_gen_is_stale__run_go_generate__bulkPipeline            = bulkPipeline
+	quern_anySize                 quern_gen_is_stale__run_go_generate__anySize                 = anySize
+	quern_forgotBulkWait          quern_gen_is_stale__run_go_generate__forgotBulkWait          = forgotBulkWait
+	quern_overwritesInUse         quern_gen_is_stale__run_go_generate__overwritesInUse         = overwritesInUse
+	quern_copies_uint8            quern_gen_is_stale__run_go_generate__copies_uint8            = copies[uint8]
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__job)((*job)(nil))
+	quern_copies_int32            quern_gen_is_stale__run_go_generate__copies_int32            = copies[int32]
+	quern_copies_float64          quern_gen_is_stale__run_go_generate__copies_float64          = copies[float64]
+	quern_copyPixels              quern_gen_is_stale__run_go_generate__copyPixels              = copyPixels
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__pixel)((*pixel)(nil))
+	quern_copyInCalls             quern_gen_is_stale__run_go_generate__copyInCalls             = copyInCalls
+	quern_copyShifted             quern_gen_is_stale__run_go_generate__copyShifted             = copyShifted
+	quern_copyTogether            quern_gen_is_stale__run_go_generate__copyTogether            = copyTogether
+	quern_addFloat16              quern_gen_is_stale__run_go_generate__addFloat16              = addFloat16
+	quern_addBFloat16             quern_gen_is_stale__run_go_generate__addBFloat16             = addBFloat16
+	quern_scan                    quern_gen_is_stale__run_go_generate__scan                    = scan
+	quern_lastBlock               quern_gen_is_stale__run_go_generate__lastBlock               = lastBlock
+	quern_passAlong_int32         quern_gen_is_stale__run_go_generate__passAlong_int32         = passAlong[int32]
+	quern_passAlong_uint64        quern_gen_is_stale__run_go_generate__passAlong_uint64        = passAlong[uint64]
+	quern_passAlong_float32       quern_gen_is_stale__run_go_generate__passAlong_float32       = passAlong[float32]
+	quern_passAlong_float64       quern_gen_is_stale__run_go_generate__passAlong_float64       = passAlong[float64]
+	quern_unordered               quern_gen_is_stale__run_go_generate__unordered               = unordered
+	quern_waitsForPanic           quern_gen_is_stale__run_go_generate__waitsForPanic           = waitsForPanic
+	quern_times                   quern_gen_is_stale__run_go_generate__times                   = times
+	quern_shiftFew                quern_gen_is_stale__run_go_generate__shiftFew                = shiftFew
+	quern_shiftMany               quern_gen_is_stale__run_go_generate__shiftMany               = shiftMany
+	quern_shiftSpots              quern_gen_is_stale__run_go_generate__shiftSpots              = shiftSpots
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__spot)((*spot)(nil))
+	quern_shiftPlaces             quern_gen_is_stale__run_go_generate__shiftPlaces             = shiftPlaces
+	quern_reverse                 quern_gen_is_stale__run_go_generate__reverse                 = reverse
+	quern_views                   quern_gen_is_stale__run_go_generate__views                   = views
+	quern_beside                  quern_gen_is_stale__run_go_generate__beside                  = beside
+	quern_throughFunction         quern_gen_is_stale__run_go_generate__throughFunction         = throughFunction
+	quern_outside                 quern_gen_is_stale__run_go_generate__outside                 = outside
+	quern_large                   quern_gen_is_stale__run_go_generate__large                   = large
+	quern_putsWords_parcel        quern_gen_is_stale__run_go_generate__putsWords_parcel        = putsWords[parcel]
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__parcel)((*parcel)(nil))
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__flag)((*flag)(nil))
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__code)((*code)(nil))
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__length)((*length)(nil))
+	quern_putsWords_crate         quern_gen_is_stale__run_go_generate__putsWords_crate         = putsWords[crate]
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__crate)((*crate)(nil))
+	quern_putsWords_bytes9        quern_gen_is_stale__run_go_generate__putsWords_bytes9        = putsWords[bytes9]
+	_                                                                                          = (*quern_gen_is_stale__run_go_generate__bytes9)((*bytes9)(nil))
+	quern_putsWords_float32       quern_gen_is_stale__run_go_generate__putsWords_float32       = putsWords[float32]
+	quern_putsWords_flag          quern_gen_is_stale__run_go_generate__putsWords_flag          = putsWords[flag]
+	quern_putsWords_int64         quern_gen_is_stale__run_go_generate__putsWords_int64         = putsWords[int64]
+	quern_sharedWords             quern_gen_is_stale__run_go_generate__sharedWords             = sharedWords
+	quern_wordsBeyond             quern_gen_is_stale__run_go_generate__wordsBeyond             = wordsBeyond
+)
 
 var quernWords = gpu.NewKernel(gpu.KernelInfo{
 	Name: "words", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:8",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 9, 64, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 2, 3, 1, 0, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 2, 3, 2, 0, 5, 4, 2, 3, 1, 1, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 2, 3, 1, 2, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -41,9 +238,8 @@ var quernWords = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 768,
 	Host:   quernHostWords,
+	Plain:  quernPlainWords,
 })
-
-var _ = words // compiled, not called
 
 // LaunchWords runs words on the grid g.
 //
@@ -63,10 +259,10 @@ var quernPipeline = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pipeline", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:25",
 	Params: []gpu.Param{
 		{Name: "tiles", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 1, 1, 4, 9, -512, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 4, 9, 4, 0, 256, 1, 0, 5, 9, 2147483903, 0, -1, 1, 1, 0, 256, 2, 0, 1, 0, 5, 5, 4, 0, 256, 1, 0, 5, 1, 1, 3, 0, 256, 2, 0, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 9, 2147483139, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 9, 2147483651, 0, 256, 1, 0, 5, 9, 2147483903, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -89,9 +285,8 @@ var quernPipeline = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 3072,
 	Host:   quernHostPipeline,
+	Plain:  quernPlainPipeline,
 })
-
-var _ = pipeline // compiled, not called
 
 // LaunchPipeline runs pipeline on the grid g.
 //
@@ -112,11 +307,11 @@ var quernAnyAlignment = gpu.NewKernel(gpu.KernelInfo{
 	Name: "anyAlignment", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:60",
 	Params: []gpu.Param{
 		{Name: "offset", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "s", Kind: gpu.Slice, Type: "sample", Size: 8},
-		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "s", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.sample", Size: 8, Layout: "struct{position [3]int16; kind uint16}", ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 0, 1, 4, 1, 1, 0, 33, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, 0, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663, 0, -1, 1, 4, 0, 16, 2, 3, 5, 4, 1, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 16, 2, 3, 5, 4, 1, 0, 4, 1, 2, 1, 0, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 3, 2, 3, 4, 1, 3, 0, 32, 4, 7, 5, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -144,9 +339,8 @@ var quernAnyAlignment = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 256,
 	Host:   quernHostAnyAlignment,
+	Plain:  quernPlainAnyAlignment,
 })
-
-var _ = anyAlignment // compiled, not called
 
 // LaunchAnyAlignment runs anyAlignment on the grid g.
 //
@@ -167,10 +361,10 @@ func LaunchAnyAlignment(s *gpu.Stream, g gpu.Grid, offset int, s_ *gpu.Buffer[sa
 var quernTooShort = gpu.NewKernel(gpu.KernelInfo{
 	Name: "tooShort", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:80",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, -3, 2, 3, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -184,10 +378,9 @@ var quernTooShort = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "async.go", Line: 82, Col: 2},
 		}},
 	},
-	Host: quernHostTooShort,
+	Host:  quernHostTooShort,
+	Plain: quernPlainTooShort,
 })
-
-var _ = tooShort // compiled, not called
 
 // LaunchTooShort runs tooShort on the grid g.
 //
@@ -205,10 +398,10 @@ func LaunchTooShort(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) error 
 var quernForgotWait = gpu.NewKernel(gpu.KernelInfo{
 	Name: "forgotWait", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:90",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -224,9 +417,8 @@ var quernForgotWait = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 128,
 	Host:   quernHostForgotWait,
+	Plain:  quernPlainForgotWait,
 })
-
-var _ = forgotWait // compiled, not called
 
 // LaunchForgotWait runs forgotWait on the grid g.
 //
@@ -244,10 +436,10 @@ func LaunchForgotWait(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) erro
 var quernForgotCommit = gpu.NewKernel(gpu.KernelInfo{
 	Name: "forgotCommit", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:101",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -263,9 +455,8 @@ var quernForgotCommit = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 128,
 	Host:   quernHostForgotCommit,
+	Plain:  quernPlainForgotCommit,
 })
-
-var _ = forgotCommit // compiled, not called
 
 // LaunchForgotCommit runs forgotCommit on the grid g.
 //
@@ -283,10 +474,10 @@ func LaunchForgotCommit(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) er
 var quernForgotSync = gpu.NewKernel(gpu.KernelInfo{
 	Name: "forgotSync", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:112",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -302,9 +493,8 @@ var quernForgotSync = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 128,
 	Host:   quernHostForgotSync,
+	Plain:  quernPlainForgotSync,
 })
-
-var _ = forgotSync // compiled, not called
 
 // LaunchForgotSync runs forgotSync on the grid g.
 //
@@ -322,10 +512,10 @@ func LaunchForgotSync(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) erro
 var quernOverwrites = gpu.NewKernel(gpu.KernelInfo{
 	Name: "overwrites", Package: "quern.dev/internal/conformance/memory", Pos: "async.go:123",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -341,9 +531,8 @@ var quernOverwrites = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 128,
 	Host:   quernHostOverwrites,
+	Plain:  quernPlainOverwrites,
 })
-
-var _ = overwrites // compiled, not called
 
 // LaunchOverwrites runs overwrites on the grid g.
 //
@@ -362,11 +551,11 @@ var quernOperations_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "operations[int32]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
 	Entry: "operations_int32",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "old", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -379,20 +568,19 @@ var quernOperations_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
 		}},
 	},
-	Host: quernHostOperations_int32,
+	Host:  quernHostOperations_int32,
+	Plain: quernPlainOperations_int32,
 })
-
-var _ = operations[int32] // compiled, not called
 
 var quernOperations_uint32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "operations[uint32]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
 	Entry: "operations_uint32",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "old", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -405,20 +593,19 @@ var quernOperations_uint32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
 		}},
 	},
-	Host: quernHostOperations_uint32,
+	Host:  quernHostOperations_uint32,
+	Plain: quernPlainOperations_uint32,
 })
-
-var _ = operations[uint32] // compiled, not called
 
 var quernOperations_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "operations[int64]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
 	Entry: "operations_int64",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -431,20 +618,19 @@ var quernOperations_int64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
 		}},
 	},
-	Host: quernHostOperations_int64,
+	Host:  quernHostOperations_int64,
+	Plain: quernPlainOperations_int64,
 })
-
-var _ = operations[int64] // compiled, not called
 
 var quernOperations_uint64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "operations[uint64]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
 	Entry: "operations_uint64",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -457,20 +643,19 @@ var quernOperations_uint64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
 		}},
 	},
-	Host: quernHostOperations_uint64,
+	Host:  quernHostOperations_uint64,
+	Plain: quernPlainOperations_uint64,
 })
-
-var _ = operations[uint64] // compiled, not called
 
 var quernOperations_int = gpu.NewKernel(gpu.KernelInfo{
 	Name: "operations[int]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
 	Entry: "operations_int",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int", Size: 8, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -483,20 +668,19 @@ var quernOperations_int = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
 		}},
 	},
-	Host: quernHostOperations_int,
+	Host:  quernHostOperations_int,
+	Plain: quernPlainOperations_int,
 })
-
-var _ = operations[int] // compiled, not called
 
 var quernOperations_uint = gpu.NewKernel(gpu.KernelInfo{
 	Name: "operations[uint]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:9",
 	Entry: "operations_uint",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "uint", Size: 8, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "uint", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "uint", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -509,10 +693,9 @@ var quernOperations_uint = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 14, Col: 29},
 		}},
 	},
-	Host: quernHostOperations_uint,
+	Host:  quernHostOperations_uint,
+	Plain: quernPlainOperations_uint,
 })
-
-var _ = operations[uint] // compiled, not called
 
 // LaunchOperations runs operations on the grid g.
 //
@@ -548,11 +731,11 @@ var quernFloatOperations_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "floatOperations[float32]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:36",
 	Entry: "floatOperations_float32",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "old", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -565,20 +748,19 @@ var quernFloatOperations_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 27},
 		}},
 	},
-	Host: quernHostFloatOperations_float32,
+	Host:  quernHostFloatOperations_float32,
+	Plain: quernPlainFloatOperations_float32,
 })
-
-var _ = floatOperations[float32] // compiled, not called
 
 var quernFloatOperations_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "floatOperations[float64]", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:36",
 	Entry: "floatOperations_float64",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "cells", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -591,10 +773,9 @@ var quernFloatOperations_float64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.SliceSite, File: "atomic.go", Line: 41, Col: 27},
 		}},
 	},
-	Host: quernHostFloatOperations_float64,
+	Host:  quernHostFloatOperations_float64,
+	Plain: quernPlainFloatOperations_float64,
 })
-
-var _ = floatOperations[float64] // compiled, not called
 
 // LaunchFloatOperations runs floatOperations on the grid g.
 //
@@ -620,11 +801,11 @@ func LaunchFloatOperations[T float32 | float64](s *gpu.Stream, g gpu.Grid, x, ce
 var quernScopes = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scopes", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:57",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "extremes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 5, 9, -2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -642,9 +823,8 @@ var quernScopes = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 16,
 	Host:   quernHostScopes,
+	Plain:  quernPlainScopes,
 })
-
-var _ = scopes // compiled, not called
 
 // LaunchScopes runs scopes on the grid g.
 //
@@ -664,10 +844,10 @@ func LaunchScopes(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], sums *gpu.B
 var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 	Name: "histogram", Package: "quern.dev/internal/conformance/memory", Pos: "atomic.go:84",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "atomic.go", Line: 91, Col: 35},
@@ -681,10 +861,9 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "atomic.go", Line: 95, Col: 21},
 		}},
 	},
-	Host: quernHostHistogram,
+	Host:  quernHostHistogram,
+	Plain: quernPlainHistogram,
 })
-
-var _ = histogram // compiled, not called
 
 // LaunchHistogram runs histogram on the grid g.
 //
@@ -703,10 +882,10 @@ var quernBulkPipeline = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bulkPipeline", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:8",
 	Params: []gpu.Param{
 		{Name: "tiles", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 1, 1, 4, 9, -256, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 4, 9, 256, 0, 256, 1, 0, 5, 9, 2147483903, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 1, 0, 5, 9, 2147483903, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -728,9 +907,8 @@ var quernBulkPipeline = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 3104,
 	Host:   quernHostBulkPipeline,
+	Plain:  quernPlainBulkPipeline,
 })
-
-var _ = bulkPipeline // compiled, not called
 
 // LaunchBulkPipeline runs bulkPipeline on the grid g.
 //
@@ -750,11 +928,11 @@ var quernAnySize = gpu.NewKernel(gpu.KernelInfo{
 	Name: "anySize", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:36",
 	Params: []gpu.Param{
 		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "int16", Size: 2},
-		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "a", Kind: gpu.Slice, Type: "int16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 0, -1, 1, 3, 2, 3, 2, 4, 5, 4, 1, 3, 0, 1024, 2, 3, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -768,9 +946,8 @@ var quernAnySize = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 176,
 	Host:   quernHostAnySize,
+	Plain:  quernPlainAnySize,
 })
-
-var _ = anySize // compiled, not called
 
 // LaunchAnySize runs anySize on the grid g.
 //
@@ -791,10 +968,10 @@ func LaunchAnySize(s *gpu.Stream, g gpu.Grid, from int, a *gpu.Buffer[int16], b 
 var quernForgotBulkWait = gpu.NewKernel(gpu.KernelInfo{
 	Name: "forgotBulkWait", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:62",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -808,9 +985,8 @@ var quernForgotBulkWait = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 144,
 	Host:   quernHostForgotBulkWait,
+	Plain:  quernPlainForgotBulkWait,
 })
-
-var _ = forgotBulkWait // compiled, not called
 
 // LaunchForgotBulkWait runs forgotBulkWait on the grid g.
 //
@@ -828,10 +1004,10 @@ func LaunchForgotBulkWait(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32]) 
 var quernOverwritesInUse = gpu.NewKernel(gpu.KernelInfo{
 	Name: "overwritesInUse", Package: "quern.dev/internal/conformance/memory", Pos: "bulk.go:74",
 	Params: []gpu.Param{
-		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -847,9 +1023,8 @@ var quernOverwritesInUse = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 144,
 	Host:   quernHostOverwritesInUse,
+	Plain:  quernPlainOverwritesInUse,
 })
-
-var _ = overwritesInUse // compiled, not called
 
 // LaunchOverwritesInUse runs overwritesInUse on the grid g.
 //
@@ -864,15 +1039,363 @@ func LaunchOverwritesInUse(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[int32])
 	return l.End()
 }
 
+var quernCopies_uint8 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copies[uint8]", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:18",
+	Entry: "copies_uint8",
+	Params: []gpu.Param{
+		{Name: "jobs", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.job", Size: 16, Layout: "struct{From int32; To int32; N int32; M int32}", ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "other", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 0, 24, 1, 0, 5, 4, 1, 2, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 0, 5, 4, 1, 3, 0, 64, 2, 0, 5, 4, 7, 1, 3, 0, 715827904, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, 24, 1, 0, 5, 9, 2147483671, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 17},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 29, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 17},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 29, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+	},
+	Block:  gpu.Dim3{X: 8, Y: 1, Z: 1},
+	Shared: 192,
+	Host:   quernHostCopies_uint8,
+	Plain:  quernPlainCopies_uint8,
+})
+
+var quernCopies_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copies[int32]", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:18",
+	Entry: "copies_int32",
+	Params: []gpu.Param{
+		{Name: "jobs", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.job", Size: 16, Layout: "struct{From int32; To int32; N int32; M int32}", ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "other", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 0, 24, 1, 0, 5, 4, 1, 2, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 0, 5, 4, 1, 3, 0, 64, 2, 0, 5, 4, 7, 1, 3, 0, 715827904, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, 24, 1, 0, 5, 9, 2147483671, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 17},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 29, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 17},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 29, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+	},
+	Block:  gpu.Dim3{X: 8, Y: 1, Z: 1},
+	Shared: 768,
+	Host:   quernHostCopies_int32,
+	Plain:  quernPlainCopies_int32,
+})
+
+var quernCopies_float64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copies[float64]", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:18",
+	Entry: "copies_float64",
+	Params: []gpu.Param{
+		{Name: "jobs", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.job", Size: 16, Layout: "struct{From int32; To int32; N int32; M int32}", ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "other", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 0, 24, 1, 0, 5, 4, 1, 2, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 0, 5, 4, 1, 3, 0, 64, 2, 0, 5, 4, 7, 1, 3, 0, 715827904, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, 24, 1, 0, 5, 9, 2147483671, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 17},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 29, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 17},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 27, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 29, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 34},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 34, Col: 35},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 35, Col: 36},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 37, Col: 20},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 38, Col: 8},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 40, Col: 20},
+		}},
+	},
+	Block:  gpu.Dim3{X: 8, Y: 1, Z: 1},
+	Shared: 1536,
+	Host:   quernHostCopies_float64,
+	Plain:  quernPlainCopies_float64,
+})
+
+// LaunchCopies runs copies on the grid g.
+func LaunchCopies[T uint8 | int32 | float64](s *gpu.Stream, g gpu.Grid, jobs *gpu.Buffer[job], x, other *gpu.Buffer[T], counts *gpu.Buffer[int32]) error {
+	var k *gpu.Kernel
+	switch interface{}((*T)(nil)).(type) {
+	case *uint8:
+		k = quernCopies_uint8
+	case *int32:
+		k = quernCopies_int32
+	case *float64:
+		k = quernCopies_float64
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, jobs)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, other)
+	gpu.SliceArg(l, counts)
+	return l.End()
+}
+
+var quernCopyPixels = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copyPixels", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:48",
+	Params: []gpu.Param{
+		{Name: "jobs", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.job", Size: 16, Layout: "struct{From int32; To int32; N int32; M int32}", ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.pixel", Size: 8, Layout: "struct{R uint8; G uint8; B uint8; Weight float32}"},
+		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 24, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 24},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 44},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 56, Col: 8},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 24, 1, 0, 5, 9, 2147483671, 10, 0, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 54, Col: 9},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 24},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 44},
+			{Kind: gpu.IndexSite, File: "copy.go", Line: 55, Col: 2},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 56, Col: 8},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 54, Col: 9},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 24},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 44},
+			{Kind: gpu.IndexSite, File: "copy.go", Line: 55, Col: 2},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 56, Col: 8},
+		}},
+	},
+	Host:  quernHostCopyPixels,
+	Plain: quernPlainCopyPixels,
+})
+
+// LaunchCopyPixels runs copyPixels on the grid g.
+func LaunchCopyPixels(s *gpu.Stream, g gpu.Grid, jobs *gpu.Buffer[job], x *gpu.Buffer[pixel], count *gpu.Buffer[int32]) error {
+	l, err := quernCopyPixels.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, jobs)
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, count)
+	return l.End()
+}
+
+var quernCopyInCalls = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copyInCalls", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:63",
+	Params: []gpu.Param{
+		{Name: "jobs", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.job", Size: 16, Layout: "struct{From int32; To int32; N int32; M int32}", ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 24, 1, 0, 5, 1, 1, 4, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 14},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 34},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 24, 1, 0, 5, 9, 2147483671, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 66, Col: 10},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 14},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 34},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 66, Col: 10},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 14},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 34},
+		}},
+	},
+	Host:  quernHostCopyInCalls,
+	Plain: quernPlainCopyInCalls,
+})
+
+// LaunchCopyInCalls runs copyInCalls on the grid g.
+func LaunchCopyInCalls(s *gpu.Stream, g gpu.Grid, jobs *gpu.Buffer[job], x *gpu.Buffer[int32]) error {
+	l, err := quernCopyInCalls.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, jobs)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
+var quernCopyShifted = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copyShifted", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:77",
+	Params: []gpu.Param{
+		{Name: "to", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "dst", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "src", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 2, 4, 9, -2147483647, 0, -1, 1, 1, 5, 9, 0, 1, 1, 1, 3, 4, 9, -2147483647}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 78, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 78, Col: 17},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 78, Col: 7},
+			{Kind: gpu.SliceSite, File: "copy.go", Line: 78, Col: 17},
+		}},
+	},
+	Host:  quernHostCopyShifted,
+	Plain: quernPlainCopyShifted,
+})
+
+// LaunchCopyShifted runs copyShifted on the grid g.
+func LaunchCopyShifted(s *gpu.Stream, g gpu.Grid, to, from int, dst, src *gpu.Buffer[int32]) error {
+	l, err := quernCopyShifted.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, to)
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, dst)
+	gpu.SliceArg(l, src)
+	return l.End()
+}
+
+var quernCopyTogether = gpu.NewKernel(gpu.KernelInfo{
+	Name: "copyTogether", Package: "quern.dev/internal/conformance/memory", Pos: "copy.go:84",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "copy.go", Line: 92, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "copy.go", Line: 92, Col: 3},
+		}},
+	},
+	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
+	Shared: 256,
+	Host:   quernHostCopyTogether,
+	Plain:  quernPlainCopyTogether,
+})
+
+// LaunchCopyTogether runs copyTogether on the grid g.
+//
+// copyTogether has barriers where all threads copy as many elements.
+func LaunchCopyTogether(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error {
+	l, err := quernCopyTogether.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernAddFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "addFloat16", Package: "quern.dev/internal/conformance/memory", Pos: "half.go:9",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "cells", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "old", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "sums", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "cells", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "old", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "sums", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 10, 4, 1, 3, 2, 3, 4, 0, 7, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -890,9 +1413,8 @@ var quernAddFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 8,
 	Host:   quernHostAddFloat16,
+	Plain:  quernPlainAddFloat16,
 })
-
-var _ = addFloat16 // compiled, not called
 
 // LaunchAddFloat16 runs addFloat16 on the grid g.
 //
@@ -913,12 +1435,12 @@ func LaunchAddFloat16(s *gpu.Stream, g gpu.Grid, x, cells, old, sums *gpu.Buffer
 var quernAddBFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "addBFloat16", Package: "quern.dev/internal/conformance/memory", Pos: "half.go:30",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "cells", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "old", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "sums", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "cells", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
+		{Name: "old", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
+		{Name: "sums", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 10, 4, 1, 3, 2, 3, 4, 0, 7, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -936,9 +1458,8 @@ var quernAddBFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 8,
 	Host:   quernHostAddBFloat16,
+	Plain:  quernPlainAddBFloat16,
 })
-
-var _ = addBFloat16 // compiled, not called
 
 // LaunchAddBFloat16 runs addBFloat16 on the grid g.
 //
@@ -962,7 +1483,7 @@ var quernScan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "descriptors", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 31, Col: 7},
@@ -994,9 +1515,8 @@ var quernScan = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 272,
 	Host:   quernHostScan,
+	Plain:  quernPlainScan,
 })
-
-var _ = scan // compiled, not called
 
 // LaunchScan runs scan on the grid g.
 //
@@ -1022,7 +1542,7 @@ var quernLastBlock = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "counter", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1041,9 +1561,8 @@ var quernLastBlock = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 1,
 	Host:   quernHostLastBlock,
+	Plain:  quernPlainLastBlock,
 })
-
-var _ = lastBlock // compiled, not called
 
 // LaunchLastBlock runs lastBlock on the grid g.
 //
@@ -1069,7 +1588,7 @@ var quernPassAlong_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1092,10 +1611,9 @@ var quernPassAlong_int32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
 		}},
 	},
-	Host: quernHostPassAlong_int32,
+	Host:  quernHostPassAlong_int32,
+	Plain: quernPlainPassAlong_int32,
 })
-
-var _ = passAlong[int32] // compiled, not called
 
 var quernPassAlong_uint64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "passAlong[uint64]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
@@ -1106,7 +1624,7 @@ var quernPassAlong_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1129,10 +1647,9 @@ var quernPassAlong_uint64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
 		}},
 	},
-	Host: quernHostPassAlong_uint64,
+	Host:  quernHostPassAlong_uint64,
+	Plain: quernPlainPassAlong_uint64,
 })
-
-var _ = passAlong[uint64] // compiled, not called
 
 var quernPassAlong_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "passAlong[float32]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
@@ -1143,7 +1660,7 @@ var quernPassAlong_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1166,10 +1683,9 @@ var quernPassAlong_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
 		}},
 	},
-	Host: quernHostPassAlong_float32,
+	Host:  quernHostPassAlong_float32,
+	Plain: quernPlainPassAlong_float32,
 })
-
-var _ = passAlong[float32] // compiled, not called
 
 var quernPassAlong_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "passAlong[float64]", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:95",
@@ -1180,7 +1696,7 @@ var quernPassAlong_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1203,10 +1719,9 @@ var quernPassAlong_float64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 108, Col: 23},
 		}},
 	},
-	Host: quernHostPassAlong_float64,
+	Host:  quernHostPassAlong_float64,
+	Plain: quernPlainPassAlong_float64,
 })
-
-var _ = passAlong[float64] // compiled, not called
 
 // LaunchPassAlong runs passAlong on the grid g.
 //
@@ -1241,7 +1756,7 @@ var quernUnordered = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flag", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
@@ -1259,10 +1774,9 @@ var quernUnordered = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 122, Col: 3},
 		}},
 	},
-	Host: quernHostUnordered,
+	Host:  quernHostUnordered,
+	Plain: quernPlainUnordered,
 })
-
-var _ = unordered // compiled, not called
 
 // LaunchUnordered runs unordered on the grid g.
 //
@@ -1282,9 +1796,9 @@ var quernWaitsForPanic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "waitsForPanic", Package: "quern.dev/internal/conformance/memory", Pos: "order.go:130",
 	Params: []gpu.Param{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 1, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "order.go", Line: 135, Col: 3, Text: "no store"},
@@ -1300,10 +1814,9 @@ var quernWaitsForPanic = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 137, Col: 26},
 		}},
 	},
-	Host: quernHostWaitsForPanic,
+	Host:  quernHostWaitsForPanic,
+	Plain: quernPlainWaitsForPanic,
 })
-
-var _ = waitsForPanic // compiled, not called
 
 // LaunchWaitsForPanic runs waitsForPanic on the grid g.
 //
@@ -1326,7 +1839,7 @@ var quernTimes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "clocks", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 0, 2, 2, 3, 2, 0, 5, 5, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1340,10 +1853,9 @@ var quernTimes = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 153, Col: 2},
 		}},
 	},
-	Host: quernHostTimes,
+	Host:  quernHostTimes,
+	Plain: quernPlainTimes,
 })
-
-var _ = times // compiled, not called
 
 // LaunchTimes runs times on the grid g.
 //
@@ -1359,12 +1871,200 @@ func LaunchTimes(s *gpu.Stream, g gpu.Grid, n int, x *gpu.Buffer[float32], clock
 	return l.End()
 }
 
+var quernShiftFew = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shiftFew", Package: "quern.dev/internal/conformance/memory", Pos: "overlap.go:15",
+	Params: []gpu.Param{
+		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "to", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "dst", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "src", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, 0, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 0, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 3, 3, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 1, 3, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 4, 3, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 1, 4, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 16},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 43},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 31},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 16},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 43},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 17, Col: 31},
+		}},
+	},
+	Host:  quernHostShiftFew,
+	Plain: quernPlainShiftFew,
+})
+
+// LaunchShiftFew runs shiftFew on the grid g.
+//
+// shiftFew, shiftMany and shiftSpots assign arrays, which each thread has in width
+// elements of its own of dst and of src. Those may be the same memory.
+func LaunchShiftFew(s *gpu.Stream, g gpu.Grid, width, to, from int, dst, src *gpu.Buffer[int32]) error {
+	l, err := quernShiftFew.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.Arg(l, to)
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, dst)
+	gpu.SliceArg(l, src)
+	return l.End()
+}
+
+var quernShiftMany = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shiftMany", Package: "quern.dev/internal/conformance/memory", Pos: "overlap.go:22",
+	Params: []gpu.Param{
+		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "to", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "dst", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "src", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, 0, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 0, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 3, 3, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 1, 3, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 4, 3, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 1, 4, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 18},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 47},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 33},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 18},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 47},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 24, Col: 33},
+		}},
+	},
+	Host:  quernHostShiftMany,
+	Plain: quernPlainShiftMany,
+})
+
+// LaunchShiftMany runs shiftMany on the grid g.
+func LaunchShiftMany(s *gpu.Stream, g gpu.Grid, width, to, from int, dst, src *gpu.Buffer[int32]) error {
+	l, err := quernShiftMany.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.Arg(l, to)
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, dst)
+	gpu.SliceArg(l, src)
+	return l.End()
+}
+
+var quernShiftSpots = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shiftSpots", Package: "quern.dev/internal/conformance/memory", Pos: "overlap.go:29",
+	Params: []gpu.Param{
+		{Name: "width", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "to", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "dst", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.spot", Size: 12, Layout: "struct{A int32; B [3]int16}"},
+		{Name: "src", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.spot", Size: 12, Layout: "struct{A int32; B [3]int16}", ReadOnly: true},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, 0, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 0, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 3, 3, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 1, 3, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 4, 3, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 1, 4, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 15},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 41},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 30},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 32, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 32, Col: 31},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 15},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 41},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 31, Col: 30},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 32, Col: 16},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 32, Col: 43},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 32, Col: 4},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 32, Col: 31},
+		}},
+	},
+	Host:  quernHostShiftSpots,
+	Plain: quernPlainShiftSpots,
+})
+
+// LaunchShiftSpots runs shiftSpots on the grid g.
+func LaunchShiftSpots(s *gpu.Stream, g gpu.Grid, width, to, from int, dst, src *gpu.Buffer[spot]) error {
+	l, err := quernShiftSpots.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, width)
+	gpu.Arg(l, to)
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, dst)
+	gpu.SliceArg(l, src)
+	return l.End()
+}
+
+var quernShiftPlaces = gpu.NewKernel(gpu.KernelInfo{
+	Name: "shiftPlaces", Package: "quern.dev/internal/conformance/memory", Pos: "overlap.go:43",
+	Params: []gpu.Param{
+		{Name: "to", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 400, 2, 0, 5, 1, 2, 4, 9, 0, 0, -1, 1, 0, 5, 9, 0, 1, 0, 9, 10, 0, -1, 1, 1, 5, 9, 0, 1, 1, 9, 10}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 400, 2, 0, 5, 9, 2147483747}, Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 45, Col: 6},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 15},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 40},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 3},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 28},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 53, Col: 14},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 53, Col: 38},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 45, Col: 6},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 15},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 40},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 3},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 51, Col: 28},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 53, Col: 14},
+			{Kind: gpu.SliceSite, File: "overlap.go", Line: 53, Col: 38},
+		}},
+	},
+	Block:  gpu.Dim3{X: 4, Y: 1, Z: 1},
+	Shared: 1600,
+	Host:   quernHostShiftPlaces,
+	Plain:  quernPlainShiftPlaces,
+})
+
+// LaunchShiftPlaces runs shiftPlaces on the grid g.
+//
+// shiftPlaces assigns arrays in shared memory, in local memory, and from one to
+// the other.
+func LaunchShiftPlaces(s *gpu.Stream, g gpu.Grid, to, from int, x *gpu.Buffer[int32]) error {
+	l, err := quernShiftPlaces.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.Arg(l, to)
+	gpu.Arg(l, from)
+	gpu.SliceArg(l, x)
+	return l.End()
+}
+
 var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reverse", Package: "quern.dev/internal/conformance/memory", Pos: "shared.go:8",
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1378,10 +2078,9 @@ var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 14, Col: 9},
 		}},
 	},
-	Host: quernHostReverse,
+	Host:  quernHostReverse,
+	Plain: quernPlainReverse,
 })
-
-var _ = reverse // compiled, not called
 
 // LaunchReverse runs reverse on the grid g.
 //
@@ -1398,11 +2097,11 @@ func LaunchReverse(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 var quernViews = gpu.NewKernel(gpu.KernelInfo{
 	Name: "views", Package: "quern.dev/internal/conformance/memory", Pos: "shared.go:21",
 	Params: []gpu.Param{
-		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "bytes", Kind: gpu.Slice, Type: "uint8", Size: 1},
 		{Name: "lengths", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 1, 3, 0, 4, 8, 4, 1, 0, 2, 3, 4, 7, 5, 9, 0, 1, 1, 1, 3, 4, 9, 0, 0, -1, 1, 2, 5, 9, -4, 0, -1, 1, 3, 0, 2, 8, 5, 9, -3, 10, 2, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 10, 2, 9, 0}, Sites: []gpu.Site{
@@ -1424,10 +2123,9 @@ var quernViews = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 34, Col: 3},
 		}},
 	},
-	Host: quernHostViews,
+	Host:  quernHostViews,
+	Plain: quernPlainViews,
 })
-
-var _ = views // compiled, not called
 
 // LaunchViews runs views on the grid g.
 //
@@ -1449,7 +2147,7 @@ var quernBeside = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1465,9 +2163,8 @@ var quernBeside = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 4,
 	Host:   quernHostBeside,
+	Plain:  quernPlainBeside,
 })
-
-var _ = beside // compiled, not called
 
 // LaunchBeside runs beside on the grid g.
 //
@@ -1486,7 +2183,7 @@ var quernThroughFunction = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 0, -1, 1, 1, 0, 4, 8, 5, 1, 1, 0, 4, 8, 2, 3, 4, 0, 116224, 4, 7, 5, 9, 0, 1, 1, 0, 4, 8, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -1498,10 +2195,9 @@ var quernThroughFunction = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 75, Col: 3},
 		}},
 	},
-	Host: quernHostThroughFunction,
+	Host:  quernHostThroughFunction,
+	Plain: quernPlainThroughFunction,
 })
-
-var _ = throughFunction // compiled, not called
 
 // LaunchThroughFunction runs throughFunction on the grid g.
 //
@@ -1520,7 +2216,7 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0, 2, 3, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -1532,10 +2228,9 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "shared.go", Line: 85, Col: 2},
 		}},
 	},
-	Host: quernHostOutside,
+	Host:  quernHostOutside,
+	Plain: quernPlainOutside,
 })
-
-var _ = outside // compiled, not called
 
 // LaunchOutside runs outside on the grid g.
 //
@@ -1554,7 +2249,7 @@ var quernLarge = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "shared.go", Line: 107, Col: 56},
@@ -1570,9 +2265,8 @@ var quernLarge = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 65552,
 	Host:   quernHostLarge,
+	Plain:  quernPlainLarge,
 })
-
-var _ = large // compiled, not called
 
 // LaunchLarge runs large on the grid g.
 //
@@ -1592,10 +2286,10 @@ var quernPutsWords_parcel = gpu.NewKernel(gpu.KernelInfo{
 	Entry: "putsWords_parcel",
 	Params: []gpu.Param{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "messages", Kind: gpu.Slice, Type: "parcel", Size: 80},
+		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.parcel", Size: 80, Layout: "struct{Flag bool; Code uint8; Small int16; Tiny int8; Length float32; Open [3]bool; Half quern.dev/kernel.Float16; Weight float64; Count int; Place struct{Lanes [5]uint8; Brain quern.dev/kernel.BFloat16; Big uint64}; Wave complex64; Sum uint; _ [3]uint16; Last int8}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483628, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 20, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 20, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 20, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 20, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483628}, Sites: []gpu.Site{
@@ -1605,20 +2299,19 @@ var quernPutsWords_parcel = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
 		}},
 	},
-	Host: quernHostPutsWords_parcel,
+	Host:  quernHostPutsWords_parcel,
+	Plain: quernPlainPutsWords_parcel,
 })
-
-var _ = putsWords[parcel] // compiled, not called
 
 var quernPutsWords_crate = gpu.NewKernel(gpu.KernelInfo{
 	Name: "putsWords[crate]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
 	Entry: "putsWords_crate",
 	Params: []gpu.Param{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "messages", Kind: gpu.Slice, Type: "crate", Size: 2400},
+		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.crate", Size: 2400, Layout: "struct{Head uint16; Numbers [77]uint16; Text [131]uint8; Points [70]struct{X float64; Y float64; N uint32}; Odd [90][3]uint8; Unit [40][4]uint8; Tail uint8}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483048, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 600, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 600, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 600, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 600, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483048}, Sites: []gpu.Site{
@@ -1628,20 +2321,19 @@ var quernPutsWords_crate = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
 		}},
 	},
-	Host: quernHostPutsWords_crate,
+	Host:  quernHostPutsWords_crate,
+	Plain: quernPlainPutsWords_crate,
 })
-
-var _ = putsWords[crate] // compiled, not called
 
 var quernPutsWords_bytes9 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "putsWords[bytes9]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
 	Entry: "putsWords_bytes9",
 	Params: []gpu.Param{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "messages", Kind: gpu.Slice, Type: "bytes9", Size: 9},
+		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.bytes9", Size: 9, Layout: "[9]uint8", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483645, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 3, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 3, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 3, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 3, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483645}, Sites: []gpu.Site{
@@ -1651,20 +2343,19 @@ var quernPutsWords_bytes9 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
 		}},
 	},
-	Host: quernHostPutsWords_bytes9,
+	Host:  quernHostPutsWords_bytes9,
+	Plain: quernPlainPutsWords_bytes9,
 })
-
-var _ = putsWords[bytes9] // compiled, not called
 
 var quernPutsWords_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "putsWords[float32]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
 	Entry: "putsWords_float32",
 	Params: []gpu.Param{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "messages", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "messages", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1674,20 +2365,19 @@ var quernPutsWords_float32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
 		}},
 	},
-	Host: quernHostPutsWords_float32,
+	Host:  quernHostPutsWords_float32,
+	Plain: quernPlainPutsWords_float32,
 })
-
-var _ = putsWords[float32] // compiled, not called
 
 var quernPutsWords_flag = gpu.NewKernel(gpu.KernelInfo{
 	Name: "putsWords[flag]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
 	Entry: "putsWords_flag",
 	Params: []gpu.Param{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "messages", Kind: gpu.Slice, Type: "flag", Size: 1},
+		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.flag", Size: 1, Layout: "bool", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1697,20 +2387,19 @@ var quernPutsWords_flag = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
 		}},
 	},
-	Host: quernHostPutsWords_flag,
+	Host:  quernHostPutsWords_flag,
+	Plain: quernPlainPutsWords_flag,
 })
-
-var _ = putsWords[flag] // compiled, not called
 
 var quernPutsWords_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "putsWords[int64]", Package: "quern.dev/internal/conformance/memory", Pos: "words.go:54",
 	Entry: "putsWords_int64",
 	Params: []gpu.Param{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "messages", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "messages", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483646, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 2, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 2, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 2, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 2, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483646}, Sites: []gpu.Site{
@@ -1720,10 +2409,9 @@ var quernPutsWords_int64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "words.go", Line: 57, Col: 3},
 		}},
 	},
-	Host: quernHostPutsWords_int64,
+	Host:  quernHostPutsWords_int64,
+	Plain: quernPlainPutsWords_int64,
 })
-
-var _ = putsWords[int64] // compiled, not called
 
 // LaunchPutsWords runs putsWords on the grid g.
 //
@@ -1760,7 +2448,7 @@ var quernSharedWords = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 15, 1, 0, 5, 1, 1, 4, 9, -32}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 15, 1, 0, 5, 9, 2147483616}, Sites: []gpu.Site{
@@ -1773,9 +2461,8 @@ var quernSharedWords = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 16, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostSharedWords,
+	Plain:  quernPlainSharedWords,
 })
-
-var _ = sharedWords // compiled, not called
 
 // LaunchSharedWords runs sharedWords on the grid g.
 //
@@ -1797,7 +2484,7 @@ var quernWordsBeyond = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, -3}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
@@ -1809,9 +2496,8 @@ var quernWordsBeyond = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 1, Y: 1, Z: 1},
 	Host:  quernHostWordsBeyond,
+	Plain: quernPlainWordsBeyond,
 })
-
-var _ = wordsBeyond // compiled, not called
 
 // LaunchWordsBeyond runs wordsBeyond on the grid g.
 //
@@ -1824,6 +2510,11 @@ func LaunchWordsBeyond(s *gpu.Stream, g gpu.Grid, from int, out *gpu.Buffer[uint
 	gpu.Arg(l, from)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainWords(r *host.Run) {
+	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[int64](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_words(t, v0, v1, v2) })
 }
 
 func quernHostWords(r *host.Run) {
@@ -1868,12 +2559,19 @@ func quernRow1Words(r *host.Run, s *[64]float32, a []float32, base int, l *[64]i
 }
 
 //go:noinline
+//line quern_gen.go:2563:1
 func quernRow2Words(r *host.Run, out []float64, base int, s *[64]float32, dimX int, l *[64]int64) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 //line async.go:18
 		out[base+threadX] = float64(s[dimX-1-threadX]) + float64(l[dimX-1-threadX])
 	}
+}
+
+//line quern_gen.go:2572:1
+func quernPlainPipeline(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_pipeline(t, v0, v1, v2) })
 }
 
 func quernHostPipeline(r *host.Run) {
@@ -1898,6 +2596,10 @@ func quernHostPipeline(r *host.Run) {
 			}
 		}
 		for ; k < tiles; k++ {
+			if r.Halted() {
+//line async.go:37
+				r.Halt()
+			}
 //line async.go:40
 			next = k + 3 - 1
 			for threadZ := range 1 {
@@ -1922,6 +2624,7 @@ func quernHostPipeline(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2628:1
 func quernRow1Pipeline(r *host.Run, sums []float32, first, tiles int, ring *[3][256]float32, base int, a []float32) {
 	sumRow := sums[first:][:64]
 	for threadX := range 64 {
@@ -1950,6 +2653,7 @@ func quernRow1Pipeline(r *host.Run, sums []float32, first, tiles int, ring *[3][
 }
 
 //go:noinline
+//line quern_gen.go:2657:1
 func quernRow2Pipeline(r *host.Run, sums []float32, first2, next, tiles, start int, ring *[3][256]float32, start2 int, a []float32, start3, k int) {
 	sumRow := sums[first2:][:64]
 	for threadX := range 64 {
@@ -1982,6 +2686,7 @@ func quernRow2Pipeline(r *host.Run, sums []float32, first2, next, tiles, start i
 }
 
 //go:noinline
+//line quern_gen.go:2690:1
 func quernRow3Pipeline(r *host.Run, sums []float32, first3 int, out []float32, base2 int) {
 	sumRow := sums[first3:][:64]
 	if base2 >= 0 && 64 <= len(out)-base2 {
@@ -1999,6 +2704,12 @@ func quernRow3Pipeline(r *host.Run, sums []float32, first3 int, out []float32, b
 //line async.go:48
 		out[base2+threadX] = sum
 	}
+}
+
+//line quern_gen.go:2710:1
+func quernPlainAnyAlignment(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[sample](r, 1), host.Slice[uint8](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_anyAlignment(t, v0, v1, v2, v3) })
 }
 
 func quernHostAnyAlignment(r *host.Run) {
@@ -2046,6 +2757,7 @@ func quernRow1AnyAlignment(r *host.Run, samples *[32]sample, s []sample, bytes, 
 }
 
 //go:noinline
+//line quern_gen.go:2761:1
 func quernRow2AnyAlignment(r *host.Run, dimX int, samples *[32]sample, bytes []uint8, out []int32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2089,6 +2801,12 @@ func quernRow2AnyAlignment(r *host.Run, dimX int, samples *[32]sample, bytes []u
 	}
 }
 
+//line quern_gen.go:2805:1
+func quernPlainTooShort(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_tooShort(t, v0, v1) })
+}
+
 func quernHostTooShort(r *host.Run) {
 	a := host.Slice[int32](r, 0)
 	out := host.Slice[int32](r, 1)
@@ -2117,6 +2835,12 @@ func quernRow1TooShort(r *host.Run, a, out []int32, dimX int) {
 		q := *(*[2]int32)(a)
 		out[threadX] += q[0]
 	}
+}
+
+//line quern_gen.go:2841:1
+func quernPlainForgotWait(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_forgotWait(t, v0, v1) })
 }
 
 func quernHostForgotWait(r *host.Run) {
@@ -2154,6 +2878,7 @@ func quernRow1ForgotWait(r *host.Run, s *[32]int32, a []int32, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2882:1
 func quernRow2ForgotWait(r *host.Run, out []int32, s *[32]int32, dimX int) {
 	count := dimX
 	if count <= len(out) && count <= 32 {
@@ -2170,6 +2895,12 @@ func quernRow2ForgotWait(r *host.Run, out []int32, s *[32]int32, dimX int) {
 //line async.go:95
 		out[threadX] = s[threadX]
 	}
+}
+
+//line quern_gen.go:2901:1
+func quernPlainForgotCommit(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_forgotCommit(t, v0, v1) })
 }
 
 func quernHostForgotCommit(r *host.Run) {
@@ -2207,6 +2938,7 @@ func quernRow1ForgotCommit(r *host.Run, s *[32]int32, a []int32, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2942:1
 func quernRow2ForgotCommit(r *host.Run, out []int32, s *[32]int32, dimX int) {
 	count := dimX
 	if count <= len(out) && count <= 32 {
@@ -2223,6 +2955,12 @@ func quernRow2ForgotCommit(r *host.Run, out []int32, s *[32]int32, dimX int) {
 //line async.go:106
 		out[threadX] = s[threadX]
 	}
+}
+
+//line quern_gen.go:2961:1
+func quernPlainForgotSync(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_forgotSync(t, v0, v1) })
 }
 
 func quernHostForgotSync(r *host.Run) {
@@ -2253,6 +2991,12 @@ func quernRow1ForgotSync(r *host.Run, s *[32]int32, a, out []int32, dimX int) {
 //line async.go:117
 		out[threadX] = s[threadX^1]
 	}
+}
+
+//line quern_gen.go:2997:1
+func quernPlainOverwrites(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_overwrites(t, v0, v1) })
 }
 
 func quernHostOverwrites(r *host.Run) {
@@ -2298,6 +3042,7 @@ func quernRow1Overwrites(r *host.Run, s *[32]int32, a []int32, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:3046:1
 func quernRow2Overwrites(r *host.Run, s *[32]int32, a, out []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
@@ -2309,6 +3054,12 @@ func quernRow2Overwrites(r *host.Run, s *[32]int32, a, out []int32, dimX int) {
 //line async.go:131
 		out[threadX] = sum + s[threadX]
 	}
+}
+
+//line quern_gen.go:3060:1
+func quernPlainOperations_int32(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_operations_int32(t, v0, v1, v2) })
 }
 
 func quernHostOperations_int32(r *host.Run) {
@@ -2341,29 +3092,36 @@ func quernRow1Operations_int32(r *host.Run, base int, x, cells []int32, c int, o
 			i := base + threadX
 			t1 := 11 * i
 			t3 := 11 * i
-//line atomic.go:14
+//line atomic.go:14:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 			t4 := old[t3:][:c]
+//line atomic.go:15:10000
 			c2 := t2
+//line atomic.go:16
 			o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 			v := row[threadX]
+//line atomic.go:16
 			old2 := atomic.AddInt32(&c2[0], v) - v
 //line atomic.go:16
 			o[0] = old2
 			old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 			o[1] = old3
+//line atomic.go:18:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 			o[2] = old4
+//line atomic.go:19:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 			o[3] = old5
+//line atomic.go:20:10000
 			old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 			o[4] = old6
+//line atomic.go:21
 			old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 			o[5] = old7
@@ -2383,41 +3141,60 @@ func quernRow1Operations_int32(r *host.Run, base int, x, cells []int32, c int, o
 			kernel.AtomicMin(&c2[10], v/2)
 			kernel.AtomicMax(&c2[10], v/4)
 			kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 			kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 		}
+//line atomic.go:32:10000
 		return
+//line atomic.go:33:10000
 	}
+//line atomic.go:34:10000
 	for threadX := range dimX {
+//line atomic.go:35
 		r.ThreadIdx.X = threadX
+//line atomic.go:36:10000
 		i := base + threadX
+//line atomic.go:37:10000
 		t1 := 11 * i
+//line atomic.go:38:10000
 		t3 := 11 * i
 //line atomic.go:11
 		if i >= len(x) {
+//line atomic.go:12:10000
 			continue
+//line atomic.go:13:10000
 		}
+//line atomic.go:14:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 		t4 := old[t3:][:c]
+//line atomic.go:15:10000
 		c2 := t2
+//line atomic.go:16
 		o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 		v := x[i]
+//line atomic.go:16
 		old2 := atomic.AddInt32(&c2[0], v) - v
 //line atomic.go:16
 		o[0] = old2
 		old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 		o[1] = old3
+//line atomic.go:18:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 		o[2] = old4
+//line atomic.go:19:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 		o[3] = old5
+//line atomic.go:20:10000
 		old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 		o[4] = old6
+//line atomic.go:21
 		old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 		o[5] = old7
@@ -2437,8 +3214,17 @@ func quernRow1Operations_int32(r *host.Run, base int, x, cells []int32, c int, o
 		kernel.AtomicMin(&c2[10], v/2)
 		kernel.AtomicMax(&c2[10], v/4)
 		kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 		kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 	}
+//line atomic.go:32:10000
+}
+
+//line quern_gen.go:3225:1
+func quernPlainOperations_uint32(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_operations_uint32(t, v0, v1, v2) })
 }
 
 func quernHostOperations_uint32(r *host.Run) {
@@ -2471,29 +3257,36 @@ func quernRow1Operations_uint32(r *host.Run, base int, x, cells []uint32, c int,
 			i := base + threadX
 			t1 := 11 * i
 			t3 := 11 * i
-//line atomic.go:14
+//line atomic.go:14:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 			t4 := old[t3:][:c]
+//line atomic.go:15:10000
 			c2 := t2
+//line atomic.go:16
 			o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 			v := row[threadX]
+//line atomic.go:16
 			old2 := atomic.AddUint32(&c2[0], v) - v
 //line atomic.go:16
 			o[0] = old2
 			old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 			o[1] = old3
+//line atomic.go:18:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 			o[2] = old4
+//line atomic.go:19:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 			o[3] = old5
+//line atomic.go:20:10000
 			old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 			o[4] = old6
+//line atomic.go:21
 			old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 			o[5] = old7
@@ -2513,41 +3306,60 @@ func quernRow1Operations_uint32(r *host.Run, base int, x, cells []uint32, c int,
 			kernel.AtomicMin(&c2[10], v/2)
 			kernel.AtomicMax(&c2[10], v/4)
 			kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 			kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 		}
+//line atomic.go:32:10000
 		return
+//line atomic.go:33:10000
 	}
+//line atomic.go:34:10000
 	for threadX := range dimX {
+//line atomic.go:35
 		r.ThreadIdx.X = threadX
+//line atomic.go:36:10000
 		i := base + threadX
+//line atomic.go:37:10000
 		t1 := 11 * i
+//line atomic.go:38:10000
 		t3 := 11 * i
 //line atomic.go:11
 		if i >= len(x) {
+//line atomic.go:12:10000
 			continue
+//line atomic.go:13:10000
 		}
+//line atomic.go:14:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 		t4 := old[t3:][:c]
+//line atomic.go:15:10000
 		c2 := t2
+//line atomic.go:16
 		o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 		v := x[i]
+//line atomic.go:16
 		old2 := atomic.AddUint32(&c2[0], v) - v
 //line atomic.go:16
 		o[0] = old2
 		old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 		o[1] = old3
+//line atomic.go:18:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 		o[2] = old4
+//line atomic.go:19:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 		o[3] = old5
+//line atomic.go:20:10000
 		old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 		o[4] = old6
+//line atomic.go:21
 		old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 		o[5] = old7
@@ -2567,8 +3379,17 @@ func quernRow1Operations_uint32(r *host.Run, base int, x, cells []uint32, c int,
 		kernel.AtomicMin(&c2[10], v/2)
 		kernel.AtomicMax(&c2[10], v/4)
 		kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 		kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 	}
+//line atomic.go:32:10000
+}
+
+//line quern_gen.go:3390:1
+func quernPlainOperations_int64(r *host.Run) {
+	v0, v1, v2 := host.Slice[int64](r, 0), host.Slice[int64](r, 1), host.Slice[int64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_operations_int64(t, v0, v1, v2) })
 }
 
 func quernHostOperations_int64(r *host.Run) {
@@ -2601,29 +3422,36 @@ func quernRow1Operations_int64(r *host.Run, base int, x, cells []int64, c int, o
 			i := base + threadX
 			t1 := 11 * i
 			t3 := 11 * i
-//line atomic.go:14
+//line atomic.go:14:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 			t4 := old[t3:][:c]
+//line atomic.go:15:10000
 			c2 := t2
+//line atomic.go:16
 			o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 			v := row[threadX]
+//line atomic.go:16
 			old2 := atomic.AddInt64(&c2[0], v) - v
 //line atomic.go:16
 			o[0] = old2
 			old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 			o[1] = old3
+//line atomic.go:18:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 			o[2] = old4
+//line atomic.go:19:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 			o[3] = old5
+//line atomic.go:20:10000
 			old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 			o[4] = old6
+//line atomic.go:21
 			old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 			o[5] = old7
@@ -2643,41 +3471,60 @@ func quernRow1Operations_int64(r *host.Run, base int, x, cells []int64, c int, o
 			kernel.AtomicMin(&c2[10], v/2)
 			kernel.AtomicMax(&c2[10], v/4)
 			kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 			kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 		}
+//line atomic.go:32:10000
 		return
+//line atomic.go:33:10000
 	}
+//line atomic.go:34:10000
 	for threadX := range dimX {
+//line atomic.go:35
 		r.ThreadIdx.X = threadX
+//line atomic.go:36:10000
 		i := base + threadX
+//line atomic.go:37:10000
 		t1 := 11 * i
+//line atomic.go:38:10000
 		t3 := 11 * i
 //line atomic.go:11
 		if i >= len(x) {
+//line atomic.go:12:10000
 			continue
+//line atomic.go:13:10000
 		}
+//line atomic.go:14:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 		t4 := old[t3:][:c]
+//line atomic.go:15:10000
 		c2 := t2
+//line atomic.go:16
 		o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 		v := x[i]
+//line atomic.go:16
 		old2 := atomic.AddInt64(&c2[0], v) - v
 //line atomic.go:16
 		o[0] = old2
 		old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 		o[1] = old3
+//line atomic.go:18:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 		o[2] = old4
+//line atomic.go:19:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 		o[3] = old5
+//line atomic.go:20:10000
 		old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 		o[4] = old6
+//line atomic.go:21
 		old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 		o[5] = old7
@@ -2697,8 +3544,17 @@ func quernRow1Operations_int64(r *host.Run, base int, x, cells []int64, c int, o
 		kernel.AtomicMin(&c2[10], v/2)
 		kernel.AtomicMax(&c2[10], v/4)
 		kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 		kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 	}
+//line atomic.go:32:10000
+}
+
+//line quern_gen.go:3555:1
+func quernPlainOperations_uint64(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint64](r, 0), host.Slice[uint64](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_operations_uint64(t, v0, v1, v2) })
 }
 
 func quernHostOperations_uint64(r *host.Run) {
@@ -2731,29 +3587,36 @@ func quernRow1Operations_uint64(r *host.Run, base int, x, cells []uint64, c int,
 			i := base + threadX
 			t1 := 11 * i
 			t3 := 11 * i
-//line atomic.go:14
+//line atomic.go:14:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 			t4 := old[t3:][:c]
+//line atomic.go:15:10000
 			c2 := t2
+//line atomic.go:16
 			o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 			v := row[threadX]
+//line atomic.go:16
 			old2 := atomic.AddUint64(&c2[0], v) - v
 //line atomic.go:16
 			o[0] = old2
 			old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 			o[1] = old3
+//line atomic.go:18:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 			o[2] = old4
+//line atomic.go:19:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 			o[3] = old5
+//line atomic.go:20:10000
 			old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 			o[4] = old6
+//line atomic.go:21
 			old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 			o[5] = old7
@@ -2773,41 +3636,60 @@ func quernRow1Operations_uint64(r *host.Run, base int, x, cells []uint64, c int,
 			kernel.AtomicMin(&c2[10], v/2)
 			kernel.AtomicMax(&c2[10], v/4)
 			kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 			kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 		}
+//line atomic.go:32:10000
 		return
+//line atomic.go:33:10000
 	}
+//line atomic.go:34:10000
 	for threadX := range dimX {
+//line atomic.go:35
 		r.ThreadIdx.X = threadX
+//line atomic.go:36:10000
 		i := base + threadX
+//line atomic.go:37:10000
 		t1 := 11 * i
+//line atomic.go:38:10000
 		t3 := 11 * i
 //line atomic.go:11
 		if i >= len(x) {
+//line atomic.go:12:10000
 			continue
+//line atomic.go:13:10000
 		}
+//line atomic.go:14:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 		t4 := old[t3:][:c]
+//line atomic.go:15:10000
 		c2 := t2
+//line atomic.go:16
 		o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 		v := x[i]
+//line atomic.go:16
 		old2 := atomic.AddUint64(&c2[0], v) - v
 //line atomic.go:16
 		o[0] = old2
 		old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 		o[1] = old3
+//line atomic.go:18:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 		o[2] = old4
+//line atomic.go:19:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 		o[3] = old5
+//line atomic.go:20:10000
 		old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 		o[4] = old6
+//line atomic.go:21
 		old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 		o[5] = old7
@@ -2827,8 +3709,17 @@ func quernRow1Operations_uint64(r *host.Run, base int, x, cells []uint64, c int,
 		kernel.AtomicMin(&c2[10], v/2)
 		kernel.AtomicMax(&c2[10], v/4)
 		kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 		kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 	}
+//line atomic.go:32:10000
+}
+
+//line quern_gen.go:3720:1
+func quernPlainOperations_int(r *host.Run) {
+	v0, v1, v2 := host.Slice[int](r, 0), host.Slice[int](r, 1), host.Slice[int](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_operations_int(t, v0, v1, v2) })
 }
 
 func quernHostOperations_int(r *host.Run) {
@@ -2861,29 +3752,36 @@ func quernRow1Operations_int(r *host.Run, base int, x, cells []int, c int, old [
 			i := base + threadX
 			t1 := 11 * i
 			t3 := 11 * i
-//line atomic.go:14
+//line atomic.go:14:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 			t4 := old[t3:][:c]
+//line atomic.go:15:10000
 			c2 := t2
+//line atomic.go:16
 			o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 			v := row[threadX]
+//line atomic.go:16
 			old2 := kernel.AtomicAdd(&c2[0], v)
 //line atomic.go:16
 			o[0] = old2
 			old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 			o[1] = old3
+//line atomic.go:18:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 			o[2] = old4
+//line atomic.go:19:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 			o[3] = old5
+//line atomic.go:20:10000
 			old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 			o[4] = old6
+//line atomic.go:21
 			old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 			o[5] = old7
@@ -2903,41 +3801,60 @@ func quernRow1Operations_int(r *host.Run, base int, x, cells []int, c int, old [
 			kernel.AtomicMin(&c2[10], v/2)
 			kernel.AtomicMax(&c2[10], v/4)
 			kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 			kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 		}
+//line atomic.go:32:10000
 		return
+//line atomic.go:33:10000
 	}
+//line atomic.go:34:10000
 	for threadX := range dimX {
+//line atomic.go:35
 		r.ThreadIdx.X = threadX
+//line atomic.go:36:10000
 		i := base + threadX
+//line atomic.go:37:10000
 		t1 := 11 * i
+//line atomic.go:38:10000
 		t3 := 11 * i
 //line atomic.go:11
 		if i >= len(x) {
+//line atomic.go:12:10000
 			continue
+//line atomic.go:13:10000
 		}
+//line atomic.go:14:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 		t4 := old[t3:][:c]
+//line atomic.go:15:10000
 		c2 := t2
+//line atomic.go:16
 		o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 		v := x[i]
+//line atomic.go:16
 		old2 := kernel.AtomicAdd(&c2[0], v)
 //line atomic.go:16
 		o[0] = old2
 		old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 		o[1] = old3
+//line atomic.go:18:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 		o[2] = old4
+//line atomic.go:19:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 		o[3] = old5
+//line atomic.go:20:10000
 		old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 		o[4] = old6
+//line atomic.go:21
 		old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 		o[5] = old7
@@ -2957,8 +3874,17 @@ func quernRow1Operations_int(r *host.Run, base int, x, cells []int, c int, old [
 		kernel.AtomicMin(&c2[10], v/2)
 		kernel.AtomicMax(&c2[10], v/4)
 		kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 		kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 	}
+//line atomic.go:32:10000
+}
+
+//line quern_gen.go:3885:1
+func quernPlainOperations_uint(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint](r, 0), host.Slice[uint](r, 1), host.Slice[uint](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_operations_uint(t, v0, v1, v2) })
 }
 
 func quernHostOperations_uint(r *host.Run) {
@@ -2991,29 +3917,36 @@ func quernRow1Operations_uint(r *host.Run, base int, x, cells []uint, c int, old
 			i := base + threadX
 			t1 := 11 * i
 			t3 := 11 * i
-//line atomic.go:14
+//line atomic.go:14:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 			t4 := old[t3:][:c]
+//line atomic.go:15:10000
 			c2 := t2
+//line atomic.go:16
 			o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 			v := row[threadX]
+//line atomic.go:16
 			old2 := kernel.AtomicAdd(&c2[0], v)
 //line atomic.go:16
 			o[0] = old2
 			old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 			o[1] = old3
+//line atomic.go:18:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 			o[2] = old4
+//line atomic.go:19:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 			o[3] = old5
+//line atomic.go:20:10000
 			old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 			o[4] = old6
+//line atomic.go:21
 			old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 			o[5] = old7
@@ -3033,41 +3966,60 @@ func quernRow1Operations_uint(r *host.Run, base int, x, cells []uint, c int, old
 			kernel.AtomicMin(&c2[10], v/2)
 			kernel.AtomicMax(&c2[10], v/4)
 			kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 			kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 		}
+//line atomic.go:32:10000
 		return
+//line atomic.go:33:10000
 	}
+//line atomic.go:34:10000
 	for threadX := range dimX {
+//line atomic.go:35
 		r.ThreadIdx.X = threadX
+//line atomic.go:36:10000
 		i := base + threadX
+//line atomic.go:37:10000
 		t1 := 11 * i
+//line atomic.go:38:10000
 		t3 := 11 * i
 //line atomic.go:11
 		if i >= len(x) {
+//line atomic.go:12:10000
 			continue
+//line atomic.go:13:10000
 		}
+//line atomic.go:14:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:14
+//line atomic.go:14:10000
 		t4 := old[t3:][:c]
+//line atomic.go:15:10000
 		c2 := t2
+//line atomic.go:16
 		o := t4
-//line atomic.go:15
+//line atomic.go:15:10000
 		v := x[i]
+//line atomic.go:16
 		old2 := kernel.AtomicAdd(&c2[0], v)
 //line atomic.go:16
 		o[0] = old2
 		old3 := kernel.AtomicSub(&c2[1], v)
 //line atomic.go:17
 		o[1] = old3
+//line atomic.go:18:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:18
+//line atomic.go:18:10000
 		o[2] = old4
+//line atomic.go:19:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:19
+//line atomic.go:19:10000
 		o[3] = old5
+//line atomic.go:20:10000
 		old6 := kernel.AtomicAnd(&c2[4], v)
-//line atomic.go:20
+//line atomic.go:20:10000
 		o[4] = old6
+//line atomic.go:21
 		old7 := kernel.AtomicOr(&c2[5], v)
 //line atomic.go:21
 		o[5] = old7
@@ -3087,8 +4039,17 @@ func quernRow1Operations_uint(r *host.Run, base int, x, cells []uint, c int, old
 		kernel.AtomicMin(&c2[10], v/2)
 		kernel.AtomicMax(&c2[10], v/4)
 		kernel.AtomicXor(&c2[10], v)
+//line atomic.go:30:10000
 		kernel.AtomicExchange(&c2[9], c2[10]+1)
+//line atomic.go:31:10000
 	}
+//line atomic.go:32:10000
+}
+
+//line quern_gen.go:4050:1
+func quernPlainFloatOperations_float32(r *host.Run) {
+	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_floatOperations_float32(t, v0, v1, v2) })
 }
 
 func quernHostFloatOperations_float32(r *host.Run) {
@@ -3121,74 +4082,113 @@ func quernRow1FloatOperations_float32(r *host.Run, base int, x, cells []float32,
 			i := base + threadX
 			t1 := 8 * i
 			t3 := 8 * i
-//line atomic.go:41
+//line atomic.go:41:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:41
+//line atomic.go:41:10000
 			t4 := old[t3:][:c]
+//line atomic.go:42:10000
 			c2 := t2
+//line atomic.go:43:10000
 			o := t4
-//line atomic.go:42
+//line atomic.go:42:10000
 			v := row[threadX]
+//line atomic.go:43:10000
 			old2 := kernel.AtomicAdd(&c2[0], v)
-//line atomic.go:43
+//line atomic.go:43:10000
 			o[0] = old2
+//line atomic.go:44:10000
 			old3 := kernel.AtomicSub(&c2[1], v)
-//line atomic.go:44
+//line atomic.go:44:10000
 			o[1] = old3
+//line atomic.go:45:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:45
+//line atomic.go:45:10000
 			o[2] = old4
+//line atomic.go:46:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:46
+//line atomic.go:46:10000
 			o[3] = old5
+//line atomic.go:47:10000
 			old6 := kernel.AtomicExchange(&c2[4], v)
-//line atomic.go:47
+//line atomic.go:47:10000
 			o[4] = old6
+//line atomic.go:48:10000
 			old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
-//line atomic.go:48
+//line atomic.go:48:10000
 			o[5] = old7
+//line atomic.go:49:10000
 			kernel.AtomicMin(&c2[6], v)
+//line atomic.go:50:10000
 			kernel.AtomicMax(&c2[7], v)
+//line atomic.go:51:10000
 		}
+//line atomic.go:52:10000
 		return
+//line atomic.go:53:10000
 	}
+//line atomic.go:54:10000
 	for threadX := range dimX {
+//line atomic.go:55:10000
 		r.ThreadIdx.X = threadX
+//line atomic.go:56:10000
 		i := base + threadX
+//line atomic.go:57:10000
 		t1 := 8 * i
+//line atomic.go:58:10000
 		t3 := 8 * i
-//line atomic.go:38
+//line atomic.go:38:10000
 		if i >= len(x) {
+//line atomic.go:39:10000
 			continue
+//line atomic.go:40:10000
 		}
+//line atomic.go:41:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:41
+//line atomic.go:41:10000
 		t4 := old[t3:][:c]
+//line atomic.go:42:10000
 		c2 := t2
+//line atomic.go:43:10000
 		o := t4
-//line atomic.go:42
+//line atomic.go:42:10000
 		v := x[i]
+//line atomic.go:43:10000
 		old2 := kernel.AtomicAdd(&c2[0], v)
-//line atomic.go:43
+//line atomic.go:43:10000
 		o[0] = old2
+//line atomic.go:44:10000
 		old3 := kernel.AtomicSub(&c2[1], v)
-//line atomic.go:44
+//line atomic.go:44:10000
 		o[1] = old3
+//line atomic.go:45:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:45
+//line atomic.go:45:10000
 		o[2] = old4
+//line atomic.go:46:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:46
+//line atomic.go:46:10000
 		o[3] = old5
+//line atomic.go:47:10000
 		old6 := kernel.AtomicExchange(&c2[4], v)
-//line atomic.go:47
+//line atomic.go:47:10000
 		o[4] = old6
+//line atomic.go:48:10000
 		old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
-//line atomic.go:48
+//line atomic.go:48:10000
 		o[5] = old7
+//line atomic.go:49:10000
 		kernel.AtomicMin(&c2[6], v)
+//line atomic.go:50:10000
 		kernel.AtomicMax(&c2[7], v)
+//line atomic.go:51:10000
 	}
+//line atomic.go:52:10000
+}
+
+//line quern_gen.go:4189:1
+func quernPlainFloatOperations_float64(r *host.Run) {
+	v0, v1, v2 := host.Slice[float64](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_floatOperations_float64(t, v0, v1, v2) })
 }
 
 func quernHostFloatOperations_float64(r *host.Run) {
@@ -3221,74 +4221,113 @@ func quernRow1FloatOperations_float64(r *host.Run, base int, x, cells []float64,
 			i := base + threadX
 			t1 := 8 * i
 			t3 := 8 * i
-//line atomic.go:41
+//line atomic.go:41:10000
 			t2 := cells[t1:][:c]
-//line atomic.go:41
+//line atomic.go:41:10000
 			t4 := old[t3:][:c]
+//line atomic.go:42:10000
 			c2 := t2
+//line atomic.go:43:10000
 			o := t4
-//line atomic.go:42
+//line atomic.go:42:10000
 			v := row[threadX]
+//line atomic.go:43:10000
 			old2 := kernel.AtomicAdd(&c2[0], v)
-//line atomic.go:43
+//line atomic.go:43:10000
 			o[0] = old2
+//line atomic.go:44:10000
 			old3 := kernel.AtomicSub(&c2[1], v)
-//line atomic.go:44
+//line atomic.go:44:10000
 			o[1] = old3
+//line atomic.go:45:10000
 			old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:45
+//line atomic.go:45:10000
 			o[2] = old4
+//line atomic.go:46:10000
 			old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:46
+//line atomic.go:46:10000
 			o[3] = old5
+//line atomic.go:47:10000
 			old6 := kernel.AtomicExchange(&c2[4], v)
-//line atomic.go:47
+//line atomic.go:47:10000
 			o[4] = old6
+//line atomic.go:48:10000
 			old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
-//line atomic.go:48
+//line atomic.go:48:10000
 			o[5] = old7
+//line atomic.go:49:10000
 			kernel.AtomicMin(&c2[6], v)
+//line atomic.go:50:10000
 			kernel.AtomicMax(&c2[7], v)
+//line atomic.go:51:10000
 		}
+//line atomic.go:52:10000
 		return
+//line atomic.go:53:10000
 	}
+//line atomic.go:54:10000
 	for threadX := range dimX {
+//line atomic.go:55:10000
 		r.ThreadIdx.X = threadX
+//line atomic.go:56:10000
 		i := base + threadX
+//line atomic.go:57:10000
 		t1 := 8 * i
+//line atomic.go:58:10000
 		t3 := 8 * i
-//line atomic.go:38
+//line atomic.go:38:10000
 		if i >= len(x) {
+//line atomic.go:39:10000
 			continue
+//line atomic.go:40:10000
 		}
+//line atomic.go:41:10000
 		t2 := cells[t1:][:c]
-//line atomic.go:41
+//line atomic.go:41:10000
 		t4 := old[t3:][:c]
+//line atomic.go:42:10000
 		c2 := t2
+//line atomic.go:43:10000
 		o := t4
-//line atomic.go:42
+//line atomic.go:42:10000
 		v := x[i]
+//line atomic.go:43:10000
 		old2 := kernel.AtomicAdd(&c2[0], v)
-//line atomic.go:43
+//line atomic.go:43:10000
 		o[0] = old2
+//line atomic.go:44:10000
 		old3 := kernel.AtomicSub(&c2[1], v)
-//line atomic.go:44
+//line atomic.go:44:10000
 		o[1] = old3
+//line atomic.go:45:10000
 		old4 := kernel.AtomicMin(&c2[2], v)
-//line atomic.go:45
+//line atomic.go:45:10000
 		o[2] = old4
+//line atomic.go:46:10000
 		old5 := kernel.AtomicMax(&c2[3], v)
-//line atomic.go:46
+//line atomic.go:46:10000
 		o[3] = old5
+//line atomic.go:47:10000
 		old6 := kernel.AtomicExchange(&c2[4], v)
-//line atomic.go:47
+//line atomic.go:47:10000
 		o[4] = old6
+//line atomic.go:48:10000
 		old7 := kernel.AtomicCompareAndSwap(&c2[5], v, 7)
-//line atomic.go:48
+//line atomic.go:48:10000
 		o[5] = old7
+//line atomic.go:49:10000
 		kernel.AtomicMin(&c2[6], v)
+//line atomic.go:50:10000
 		kernel.AtomicMax(&c2[7], v)
+//line atomic.go:51:10000
 	}
+//line atomic.go:52:10000
+}
+
+//line quern_gen.go:4328:1
+func quernPlainScopes(r *host.Run) {
+	v0, v1, v2 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_scopes(t, v0, v1, v2) })
 }
 
 func quernHostScopes(r *host.Run) {
@@ -3335,48 +4374,78 @@ func quernRow1Scopes(r *host.Run, count *uint32, low *float32, high *float64, di
 			*low = 1e+30
 //line atomic.go:63
 			*high = -1e+30
+//line atomic.go:64:10000
 		}
+//line atomic.go:65:10000
 	}
+//line atomic.go:66:10000
 }
 
 //go:noinline
+//line quern_gen.go:4386:1
 func quernRow2Scopes(r *host.Run, base int, x []float32, count *uint32, low *float32, high *float64, dimX int) {
 	count2 := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count2 <= len(x)-base {
 		row := x[base:][:count2]
 		for threadX := range count2 {
-//line atomic.go:67
-			*count += uint32(row[threadX])
+//line atomic.go:67:10000
+			*count += host.Narrow[uint32](row[threadX])
+//line atomic.go:68
 			*low = min(*low, row[threadX])
+//line atomic.go:69:10000
 			*high = max(*high, float64(row[threadX]))
+//line atomic.go:70:10000
 		}
+//line atomic.go:71
 		return
+//line atomic.go:72:10000
 	}
+//line atomic.go:73
+	for threadX := range dimX {
+//line atomic.go:74:10000
+		r.ThreadIdx.X = threadX
+//line atomic.go:75:10000
+		i := base + threadX
+//line atomic.go:66:10000
+		if i < len(x) {
+//line atomic.go:67:10000
+			*count += host.Narrow[uint32](x[i])
+//line atomic.go:68
+			*low = min(*low, x[i])
+//line atomic.go:69:10000
+			*high = max(*high, float64(x[i]))
+//line atomic.go:70:10000
+		}
+//line atomic.go:71
+	}
+//line atomic.go:72:10000
+}
+
+//go:noinline
+//line quern_gen.go:4426:1
+func quernRow3Scopes(r *host.Run, sums []uint32, blockX int, count *uint32, extremes []float32, low *float32, high *float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		i := base + threadX
-//line atomic.go:66
-		if i < len(x) {
-			*count += uint32(x[i])
-			*low = min(*low, x[i])
-			*high = max(*high, float64(x[i]))
+//line atomic.go:72:10000
+		if threadX == 0 {
+//line atomic.go:73
+			atomic.AddUint32(&sums[blockX], *count)
+//line atomic.go:74:10000
+			atomic.AddUint32(&sums[len(sums)-2], *count)
+//line atomic.go:75:10000
+			atomic.AddUint32(&sums[len(sums)-1], *count)
+//line atomic.go:76:10000
+			kernel.AtomicMin(&extremes[0], *low)
+//line atomic.go:77
+			kernel.AtomicMax(&extremes[1], float32(*high))
 		}
 	}
 }
 
-//go:noinline
-func quernRow3Scopes(r *host.Run, sums []uint32, blockX int, count *uint32, extremes []float32, low *float32, high *float64, dimX int) {
-	for threadX := range dimX {
-		r.ThreadIdx.X = threadX
-//line atomic.go:72
-		if threadX == 0 {
-			atomic.AddUint32(&sums[blockX], *count)
-			atomic.AddUint32(&sums[len(sums)-2], *count)
-			atomic.AddUint32(&sums[len(sums)-1], *count)
-			kernel.AtomicMin(&extremes[0], *low)
-			kernel.AtomicMax(&extremes[1], float32(*high))
-		}
-	}
+//line quern_gen.go:4446:1
+func quernPlainHistogram(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_histogram(t, v0, v1) })
 }
 
 func quernHostHistogram(r *host.Run) {
@@ -3400,34 +4469,51 @@ func quernHostHistogram(r *host.Run) {
 //line atomic.go:90
 		iFirst = blockX * dimX
 		for ; iFirst < len(x); iFirst += size {
+//line atomic.go:92:10000
 			for threadZ := range dimZ {
+//line atomic.go:93:10000
 				for threadY := range dimY {
+//line atomic.go:94:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line atomic.go:95:10000
 					quernRow2Histogram(r, iFirst, x, bins, dimX)
+//line atomic.go:96:10000
 				}
+//line atomic.go:97:10000
 			}
+//line atomic.go:98:10000
 		}
+//line atomic.go:99:10000
 		for threadZ := range dimZ {
+//line atomic.go:100:10000
 			for threadY := range dimY {
+//line atomic.go:101
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				quernRow3Histogram(r, dimX, bins, out)
+//line atomic.go:103:10000
 			}
+//line atomic.go:104:10000
 		}
+//line atomic.go:105:10000
 	}
+//line atomic.go:106:10000
 }
 
 //go:noinline
+//line quern_gen.go:4504:1
 func quernRow1Histogram(r *host.Run, dimX int, bins []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line atomic.go:86
+//line atomic.go:86:10000
 		for i := threadX; i < len(bins); i += dimX {
+//line atomic.go:87
 			bins[i] = 0
 		}
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4517:1
 func quernRow2Histogram(r *host.Run, iFirst int, x, bins []uint32, dimX int) {
 	count := max(0, min(dimX, len(x)-iFirst))
 	if iFirst >= 0 && count <= len(x)-iFirst {
@@ -3436,27 +4522,46 @@ func quernRow2Histogram(r *host.Run, iFirst int, x, bins []uint32, dimX int) {
 			r.ThreadIdx.X = threadX
 //line atomic.go:91
 			bins[int(row[threadX])%len(bins)] += 1
+//line atomic.go:92:10000
 		}
+//line atomic.go:93:10000
 		return
+//line atomic.go:94:10000
 	}
+//line atomic.go:95:10000
 	for threadX := range dimX {
+//line atomic.go:96:10000
 		r.ThreadIdx.X = threadX
 //line atomic.go:90
 		if iFirst+threadX < len(x) {
 			bins[int(x[iFirst+threadX])%len(bins)] += 1
+//line atomic.go:92:10000
 		}
+//line atomic.go:93:10000
 	}
+//line atomic.go:94:10000
 }
 
 //go:noinline
+//line quern_gen.go:4547:1
 func quernRow3Histogram(r *host.Run, dimX int, bins, out []uint32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line atomic.go:94
+//line atomic.go:94:10000
 		for i2 := threadX; i2 < len(bins); i2 += dimX {
+//line atomic.go:95:10000
 			atomic.AddUint32(&out[i2], bins[i2])
+//line atomic.go:96:10000
 		}
+//line atomic.go:97:10000
 	}
+//line atomic.go:98:10000
+}
+
+//line quern_gen.go:4562:1
+func quernPlainBulkPipeline(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_bulkPipeline(t, v0, v1, v2) })
 }
 
 func quernHostBulkPipeline(r *host.Run) {
@@ -3480,118 +4585,186 @@ func quernHostBulkPipeline(r *host.Run) {
 //line bulk.go:8
 		a2 = a
 		r.ThreadIdx = kernel.Dim3{}
-//line bulk.go:13
+//line bulk.go:13:20000
 		a2 = a2[t1:]
-//line bulk.go:20
+//line bulk.go:20:20000
 		k = 0
+//line bulk.go:21:20000
 		for threadZ := range dimZ {
+//line bulk.go:22:20000
 			for threadY := range dimY {
+//line bulk.go:23:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:24:20000
 				first := (threadZ*dimY + threadY) * dimX
+//line bulk.go:25:20000
 				quernRow1BulkPipeline(r, sums, first, dimX, tiles, arrived, ring, threadY, threadZ, a2)
+//line bulk.go:26:20000
 			}
+//line bulk.go:27:20000
 		}
+//line bulk.go:28:20000
 		for ; k < tiles; k++ {
-//line bulk.go:21
+//line bulk.go:29:20000
+			if r.Halted() {
+//line bulk.go:20:20000
+				r.Halt()
+//line bulk.go:21:20000
+			}
+//line bulk.go:21:20000
 			t10 = k % 3
+//line bulk.go:22:20000
 			for threadZ := range dimZ {
+//line bulk.go:23:20000
 				for threadY := range dimY {
+//line bulk.go:24:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:25:20000
 					quernRow2BulkPipeline(r, arrived, t10, dimX)
+//line bulk.go:26:20000
 				}
+//line bulk.go:27:20000
 			}
-//line bulk.go:22
+//line bulk.go:22:20000
 			next = k + 3 - 1
+//line bulk.go:23:20000
 			for threadZ := range dimZ {
+//line bulk.go:24:20000
 				for threadY := range dimY {
+//line bulk.go:25:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:26:20000
 					first2 := (threadZ*dimY + threadY) * dimX
+//line bulk.go:27:20000
 					start := next % 3
+//line bulk.go:28:20000
 					start2 := next * 256
+//line bulk.go:29:20000
 					start3 := k % 3
+//line bulk.go:30:20000
 					quernRow3BulkPipeline(r, sums, first2, dimX, next, tiles, start, arrived, ring, start2, threadY, threadZ, a2, start3, k)
+//line bulk.go:31:20000
 				}
+//line bulk.go:32:20000
 			}
+//line bulk.go:33:20000
 		}
+//line bulk.go:34:20000
 		for threadZ := range dimZ {
+//line bulk.go:35:20000
 			for threadY := range dimY {
+//line bulk.go:36:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:37:20000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line bulk.go:38:20000
 				quernRow4BulkPipeline(r, sums, first3, dimX, out, base)
+//line bulk.go:39:20000
 			}
+//line bulk.go:40:20000
 		}
+//line bulk.go:41:20000
 	}
+//line bulk.go:42:20000
 }
 
 //go:noinline
+//line quern_gen.go:4673:1
 func quernRow1BulkPipeline(r *host.Run, sums []float32, first, dimX, tiles int, arrived *[3]kernel.CopyBarrier, ring *[3][256]float32, threadY, threadZ int, a2 []float32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:14
+//line bulk.go:14:20000
 		for s := 0; s < 2; s++ {
+//line bulk.go:15:20000
 			if s < tiles {
+//line bulk.go:16:20000
 				t3 := s
-//line bulk.go:16
+//line bulk.go:16:20000
 				_ = arrived[t3]
+//line bulk.go:17:20000
 				t5 := s
-//line bulk.go:16
+//line bulk.go:16:20000
 				_ = ring[t5]
-//line bulk.go:16
+//line bulk.go:16:20000
 				t6 := ring[t5][:]
+//line bulk.go:17:20000
 				t7 := s * 256
+//line bulk.go:18:20000
 				if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:16
+//line bulk.go:16:20000
 					copy(t6, a2[t7:])
+//line bulk.go:17:20000
 				}
+//line bulk.go:18:20000
 			}
+//line bulk.go:19:20000
 		}
-//line bulk.go:19
+//line bulk.go:19:20000
 		var sum float32
+//line bulk.go:20:20000
 		sumRow[threadX] = sum
+//line bulk.go:21:20000
 	}
+//line bulk.go:22:20000
 }
 
 //go:noinline
+//line quern_gen.go:4714:1
 func quernRow2BulkPipeline(r *host.Run, arrived *[3]kernel.CopyBarrier, t10, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:21
+//line bulk.go:21:20000
 		_ = arrived[t10]
+//line bulk.go:22:20000
 	}
+//line bulk.go:23:20000
 }
 
 //go:noinline
+//line quern_gen.go:4726:1
 func quernRow3BulkPipeline(r *host.Run, sums []float32, first2, dimX, next, tiles, start int, arrived *[3]kernel.CopyBarrier, ring *[3][256]float32, start2, threadY, threadZ int, a2 []float32, start3, k int) {
 	sumRow := sums[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		sum := sumRow[threadX]
-//line bulk.go:22
+//line bulk.go:22:20000
 		if next < tiles {
+//line bulk.go:23:20000
 			t12 := start
-//line bulk.go:23
+//line bulk.go:23:20000
 			_ = arrived[t12]
+//line bulk.go:24:20000
 			t14 := start
-//line bulk.go:23
+//line bulk.go:23:20000
 			_ = ring[t14]
-//line bulk.go:23
+//line bulk.go:23:20000
 			t15 := ring[t14][:]
+//line bulk.go:24:20000
 			t16 := start2
+//line bulk.go:25:20000
 			if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:23
+//line bulk.go:23:20000
 				copy(t15, a2[t16:])
+//line bulk.go:24:20000
 			}
+//line bulk.go:25:20000
 		}
-//line bulk.go:25
+//line bulk.go:25:20000
 		for j := threadX; j < 256; j += dimX {
+//line bulk.go:26:20000
 			sum += ring[start3][j] * float32(k+1)
+//line bulk.go:27:20000
 		}
+//line bulk.go:28:20000
 		sumRow[threadX] = sum
+//line bulk.go:29:20000
 	}
+//line bulk.go:30:20000
 }
 
 //go:noinline
+//line quern_gen.go:4768:1
 func quernRow4BulkPipeline(r *host.Run, sums []float32, first3, dimX int, out []float32, base int) {
 	sumRow := sums[first3:][:dimX]
 	count := dimX
@@ -3599,17 +4772,31 @@ func quernRow4BulkPipeline(r *host.Run, sums []float32, first3, dimX int, out []
 		row := out[base:][:count]
 		for threadX := range count {
 			sum := sumRow[threadX]
-//line bulk.go:29
+//line bulk.go:29:20000
 			row[threadX] = sum
+//line bulk.go:30:20000
 		}
+//line bulk.go:31:20000
 		return
+//line bulk.go:32:20000
 	}
+//line bulk.go:33:20000
 	for threadX := range dimX {
+//line bulk.go:34:20000
 		r.ThreadIdx.X = threadX
+//line bulk.go:35:20000
 		sum := sumRow[threadX]
-//line bulk.go:29
+//line bulk.go:29:20000
 		out[base+threadX] = sum
+//line bulk.go:30:20000
 	}
+//line bulk.go:31:20000
+}
+
+//line quern_gen.go:4797:1
+func quernPlainAnySize(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Slice[int16](r, 1), host.Slice[float64](r, 2), host.Slice[int64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_anySize(t, v0, v1, v2, v3) })
 }
 
 func quernHostAnySize(r *host.Run) {
@@ -3632,138 +4819,221 @@ func quernHostAnySize(r *host.Run) {
 	t11 := len(small)
 	var k2 int
 	for r.Next() {
-//line bulk.go:41
+//line bulk.go:41:20000
 		kFirst = 0
+//line bulk.go:42:20000
 		for ; kFirst < 20; kFirst += size {
+//line bulk.go:43:20000
 			for threadZ := range dimZ {
+//line bulk.go:44:20000
 				for threadY := range dimY {
+//line bulk.go:45:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:46:20000
 					start := kFirst + threadY*dimX
+//line bulk.go:47:20000
 					quernRow1AnySize(r, start, words, dimX)
+//line bulk.go:48:20000
 				}
+//line bulk.go:49:20000
 			}
+//line bulk.go:50:20000
 		}
+//line bulk.go:51:20000
 		for threadZ := range dimZ {
+//line bulk.go:52:20000
 			for threadY := range dimY {
+//line bulk.go:53:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:54:20000
 				quernRow2AnySize(r, threadY, threadZ, small, a, from, dimX)
+//line bulk.go:55:20000
 			}
+//line bulk.go:56:20000
 		}
+//line bulk.go:57:20000
 		r.ThreadIdx = kernel.Dim3{}
-//line bulk.go:46
+//line bulk.go:46:20000
 		t6 = words[c:]
+//line bulk.go:47:20000
 		for threadZ := range dimZ {
+//line bulk.go:48:20000
 			for threadY := range dimY {
+//line bulk.go:49:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:50:20000
 				quernRow3AnySize(r, threadY, threadZ, t6, b, dimX)
+//line bulk.go:51:20000
 			}
+//line bulk.go:52:20000
 		}
+//line bulk.go:53:20000
 		r.ThreadIdx = kernel.Dim3{}
-//line bulk.go:47
+//line bulk.go:47:20000
 		t9 = words[:0]
+//line bulk.go:48:20000
 		for threadZ := range dimZ {
+//line bulk.go:49:20000
 			for threadY := range dimY {
+//line bulk.go:50:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:51:20000
 				quernRow4AnySize(r, threadY, threadZ, t9, b, dimX)
+//line bulk.go:52:20000
 			}
+//line bulk.go:53:20000
 		}
-//line bulk.go:49
+//line bulk.go:49:20000
 		sum = 0
+//line bulk.go:50:20000
 		k = 0
+//line bulk.go:51:20000
 		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:52:20000
 		for ; k < t11; k++ {
-//line bulk.go:51
+//line bulk.go:51:20000
 			sum = sum*31 + int64(small[k])
+//line bulk.go:52:20000
 		}
+//line bulk.go:53:20000
 		k2 = 0
+//line bulk.go:54:20000
 		r.ThreadIdx = kernel.Dim3{}
+//line bulk.go:55:20000
 		for ; k2 < 20; k2++ {
-//line bulk.go:54
-			sum = sum*31 + int64(2*words[k2])
+//line bulk.go:54:20000
+			sum = sum*31 + host.Int64[int64](2*words[k2])
+//line bulk.go:55:20000
 		}
+//line bulk.go:56:20000
 		for threadZ := range dimZ {
+//line bulk.go:57:20000
 			for threadY := range dimY {
+//line bulk.go:58:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:59:20000
 				start2 := threadY * dimX
+//line bulk.go:60:20000
 				quernRow5AnySize(r, out, start2, sum, dimX)
+//line bulk.go:61:20000
 			}
+//line bulk.go:62:20000
 		}
+//line bulk.go:63:20000
 	}
+//line bulk.go:64:20000
 }
 
 //go:noinline
+//line quern_gen.go:4929:1
 func quernRow1AnySize(r *host.Run, start int, words *[20]float64, dimX int) {
 	count := max(0, min(dimX, 20-start))
 	if start >= 0 && count <= 20-start {
 		row := words[start:][:count]
 		for threadX := range count {
-//line bulk.go:42
+//line bulk.go:42:20000
 			row[threadX] = -1
+//line bulk.go:43:20000
 		}
+//line bulk.go:44:20000
 		return
+//line bulk.go:45:20000
 	}
+//line bulk.go:46:20000
 	for threadX := range dimX {
+//line bulk.go:47:20000
 		r.ThreadIdx.X = threadX
-//line bulk.go:41
+//line bulk.go:41:20000
 		if start+threadX < 20 {
+//line bulk.go:42:20000
 			words[start+threadX] = -1
+//line bulk.go:43:20000
 		}
+//line bulk.go:44:20000
 	}
+//line bulk.go:45:20000
 }
 
 //go:noinline
+//line quern_gen.go:4959:1
 func quernRow2AnySize(r *host.Run, threadY, threadZ int, small, a []int16, from, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:45
+//line bulk.go:45:20000
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:45
+//line bulk.go:45:20000
 			copy(small, a[from:])
+//line bulk.go:46:20000
 		}
+//line bulk.go:47:20000
 	}
+//line bulk.go:48:20000
 }
 
 //go:noinline
+//line quern_gen.go:4975:1
 func quernRow3AnySize(r *host.Run, threadY, threadZ int, t6, b []float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:46
+//line bulk.go:46:20000
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:46
+//line bulk.go:46:20000
 			copy(t6, b)
+//line bulk.go:47:20000
 		}
+//line bulk.go:48:20000
 	}
+//line bulk.go:49:20000
 }
 
 //go:noinline
+//line quern_gen.go:4991:1
 func quernRow4AnySize(r *host.Run, threadY, threadZ int, t9, b []float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:47
+//line bulk.go:47:20000
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:47
+//line bulk.go:47:20000
 			copy(t9, b)
+//line bulk.go:48:20000
 		}
+//line bulk.go:49:20000
 	}
+//line bulk.go:50:20000
 }
 
 //go:noinline
+//line quern_gen.go:5007:1
 func quernRow5AnySize(r *host.Run, out []int64, start2 int, sum int64, dimX int) {
 	count2 := dimX
 	if start2 >= 0 && count2 <= len(out)-start2 {
 		row2 := out[start2:][:count2]
 		for threadX := range count2 {
-//line bulk.go:56
+//line bulk.go:56:20000
 			row2[threadX] = sum
+//line bulk.go:57:20000
 		}
+//line bulk.go:58:20000
 		return
+//line bulk.go:59:20000
 	}
+//line bulk.go:60:20000
 	for threadX := range dimX {
+//line bulk.go:61:20000
 		r.ThreadIdx.X = threadX
+//line bulk.go:62:20000
 		i := threadX + start2
-//line bulk.go:56
+//line bulk.go:56:20000
 		out[i] = sum
+//line bulk.go:57:20000
 	}
+//line bulk.go:58:20000
+}
+
+//line quern_gen.go:5034:1
+func quernPlainForgotBulkWait(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_forgotBulkWait(t, v0, v1) })
 }
 
 func quernHostForgotBulkWait(r *host.Run) {
@@ -3776,52 +5046,84 @@ func quernHostForgotBulkWait(r *host.Run) {
 	s := host.Shared[[32]int32](r, 1)
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line bulk.go:65
+//line bulk.go:65:20000
 		t3 = s[:]
+//line bulk.go:66:20000
 		for threadZ := range dimZ {
+//line bulk.go:67:20000
 			for threadY := range dimY {
+//line bulk.go:68:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:69:20000
 				quernRow1ForgotBulkWait(r, threadY, threadZ, t3, a, dimX)
+//line bulk.go:70:20000
 			}
+//line bulk.go:71:20000
 		}
+//line bulk.go:72:20000
 		for threadZ := range dimZ {
+//line bulk.go:73:20000
 			for threadY := range dimY {
+//line bulk.go:74:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:75:20000
 				quernRow2ForgotBulkWait(r, out, s, dimX)
+//line bulk.go:76:20000
 			}
+//line bulk.go:77:20000
 		}
+//line bulk.go:78:20000
 	}
+//line bulk.go:79:20000
 }
 
 //go:noinline
+//line quern_gen.go:5082:1
 func quernRow1ForgotBulkWait(r *host.Run, threadY, threadZ int, t3, a []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:65
+//line bulk.go:65:20000
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:65
+//line bulk.go:65:20000
 			copy(t3, a)
+//line bulk.go:66:20000
 		}
+//line bulk.go:67:20000
 	}
+//line bulk.go:68:20000
 }
 
 //go:noinline
+//line quern_gen.go:5098:1
 func quernRow2ForgotBulkWait(r *host.Run, out []int32, s *[32]int32, dimX int) {
 	count := dimX
 	if count <= len(out) && count <= 32 {
 		row := out[:count]
 		row2 := s[:count]
 		for threadX := range count {
-//line bulk.go:67
+//line bulk.go:67:20000
 			row[threadX] = row2[threadX]
+//line bulk.go:68:20000
 		}
+//line bulk.go:69:20000
 		return
+//line bulk.go:70:20000
 	}
+//line bulk.go:71:20000
 	for threadX := range dimX {
+//line bulk.go:72:20000
 		r.ThreadIdx.X = threadX
-//line bulk.go:67
+//line bulk.go:67:20000
 		out[threadX] = s[threadX]
+//line bulk.go:68:20000
 	}
+//line bulk.go:69:20000
+}
+
+//line quern_gen.go:5124:1
+func quernPlainOverwritesInUse(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_overwritesInUse(t, v0, v1) })
 }
 
 func quernHostOverwritesInUse(r *host.Run) {
@@ -3848,67 +5150,99 @@ func quernHostOverwritesInUse(r *host.Run) {
 			}
 		}
 		r.ThreadIdx = kernel.Dim3{}
-//line bulk.go:80
+//line bulk.go:80:20000
 		t3 = s[:]
+//line bulk.go:81:20000
 		for threadZ := range dimZ {
+//line bulk.go:82:20000
 			for threadY := range dimY {
+//line bulk.go:83:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:84:20000
 				quernRow3OverwritesInUse(r, threadY, threadZ, t3, a, dimX)
+//line bulk.go:85:20000
 			}
+//line bulk.go:86:20000
 		}
+//line bulk.go:87:20000
 		for threadZ := range dimZ {
+//line bulk.go:88:20000
 			for threadY := range dimY {
+//line bulk.go:89:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line bulk.go:90:20000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line bulk.go:91:20000
 				quernRow4OverwritesInUse(r, sums, first2, dimX, out, s)
+//line bulk.go:92:20000
 			}
+//line bulk.go:93:20000
 		}
+//line bulk.go:94:20000
 	}
+//line bulk.go:95:20000
 }
 
 //go:noinline
+//line quern_gen.go:5188:1
 func quernRow1OverwritesInUse(r *host.Run, s *[32]int32, a []int32, dimX int) {
 	count := dimX
 	if count <= 32 && count <= len(a) {
 		row := s[:count]
 		row2 := a[:count]
 		for threadX := range count {
-//line bulk.go:77
+//line bulk.go:77:20000
 			row[threadX] = row2[threadX]
+//line bulk.go:78:20000
 		}
+//line bulk.go:79:20000
 		return
+//line bulk.go:80:20000
 	}
+//line bulk.go:81:20000
 	for threadX := range dimX {
+//line bulk.go:82:20000
 		r.ThreadIdx.X = threadX
-//line bulk.go:77
+//line bulk.go:77:20000
 		s[threadX] = a[threadX]
+//line bulk.go:78:20000
 	}
+//line bulk.go:79:20000
 }
 
 //go:noinline
+//line quern_gen.go:5215:1
 func quernRow2OverwritesInUse(r *host.Run, sums []int32, first, dimX int, s *[32]int32) {
 	sumRow := sums[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:79
+//line bulk.go:79:20000
 		sum := s[31-threadX]
+//line bulk.go:80:20000
 		sumRow[threadX] = sum
+//line bulk.go:81:20000
 	}
+//line bulk.go:82:20000
 }
 
 //go:noinline
+//line quern_gen.go:5230:1
 func quernRow3OverwritesInUse(r *host.Run, threadY, threadZ int, t3, a []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line bulk.go:80
+//line bulk.go:80:20000
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line bulk.go:80
+//line bulk.go:80:20000
 			copy(t3, a)
+//line bulk.go:81:20000
 		}
+//line bulk.go:82:20000
 	}
+//line bulk.go:83:20000
 }
 
 //go:noinline
+//line quern_gen.go:5246:1
 func quernRow4OverwritesInUse(r *host.Run, sums []int32, first2, dimX int, out []int32, s *[32]int32) {
 	sumRow := sums[first2:][:dimX]
 	count2 := dimX
@@ -3917,17 +5251,1136 @@ func quernRow4OverwritesInUse(r *host.Run, sums []int32, first2, dimX int, out [
 		row4 := s[:count2]
 		for threadX := range count2 {
 			sum := sumRow[threadX]
-//line bulk.go:82
+//line bulk.go:82:20000
 			row3[threadX] = sum + row4[threadX]
+//line bulk.go:83:20000
 		}
+//line bulk.go:84:20000
 		return
+//line bulk.go:85:20000
 	}
+//line bulk.go:86:20000
+	for threadX := range dimX {
+//line bulk.go:87:20000
+		r.ThreadIdx.X = threadX
+//line bulk.go:88:20000
+		sum := sumRow[threadX]
+//line bulk.go:82:20000
+		out[threadX] = sum + s[threadX]
+//line bulk.go:83:20000
+	}
+//line bulk.go:84:20000
+}
+
+//line quern_gen.go:5276:1
+func quernPlainCopies_uint8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[job](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_copies_uint8(t, v0, v1, v2, v3) })
+}
+
+func quernHostCopies_uint8(r *host.Run) {
+	jobs := host.Slice[job](r, 0)
+	x := host.Slice[uint8](r, 1)
+	other := host.Slice[uint8](r, 2)
+	counts := host.Slice[int32](r, 3)
+	c := int(24)
+	shared := host.Shared[[192]uint8](r, 0)
+	c3 := int(8)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 8
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Copies_uint8(r, base, jobs, x, c, other, shared, counts, c3)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Copies_uint8(r *host.Run, base int, jobs []job, x []uint8, c int, other []uint8, shared *[192]uint8, counts []int32, c3 int) {
+	for threadX := range 8 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t5 := i * 24
+		t7 := i * 24
+		t10 := threadX * 24
+		t11 := 8 * i
+//line copy.go:20:30000
+		local := [24]uint8{}
+//line copy.go:22:30000
+		if i >= len(jobs) {
+//line copy.go:23:30000
+			continue
+//line copy.go:24:30000
+		}
+//line copy.go:25:30000
+		j := jobs[i]
+//line copy.go:26:30000
+		t1 := int(j.From)
+//line copy.go:27:30000
+		t2 := int(j.To)
+//line copy.go:28:30000
+		t3 := int(j.N)
+//line copy.go:29:30000
+		t4 := int(j.M)
+//line copy.go:30:30000
+		from := t1
+//line copy.go:31:30000
+		to := t2
+//line copy.go:32:30000
+		n := t3
+//line copy.go:33:30000
+		m := t4
+//line copy.go:27:30000
+		t6 := x[t5:][:c]
+//line copy.go:27:30000
+		t8 := other[t7:][:c]
+//line copy.go:28:30000
+		own := t6
+//line copy.go:29:30000
+		beside := t8
+//line copy.go:28:30000
+		mine := shared[t10:][:c]
+//line copy.go:29:30000
+		c2 := counts[t11:][:c3]
+//line copy.go:31:30000
+		t12 := mine
+//line copy.go:32:30000
+		t13 := own
+//line copy.go:33:30000
+		n2 := min(len(t12), len(t13))
+//line copy.go:31:30000
+		copy(t12, t13)
+//line copy.go:31:30000
+		c2[0] = int32(n2)
+//line copy.go:32:30000
+		t16 := local[:]
+//line copy.go:33:30000
+		t17 := beside
+//line copy.go:34:30000
+		n3 := min(len(t16), len(t17))
+//line copy.go:32:30000
+		copy(t16, t17)
+//line copy.go:32:30000
+		c2[1] = int32(n3)
+//line copy.go:33:30000
+		t20 := to
+//line copy.go:34:30000
+		t21 := to + n
+//line copy.go:33:30000
+		t22 := own[t20:t21]
+//line copy.go:34:30000
+		t23 := from
+//line copy.go:35:30000
+		t24 := from + m
+//line copy.go:33:30000
+		t25 := own[t23:t24]
+//line copy.go:34:30000
+		n4 := min(len(t22), len(t25))
+//line copy.go:33:30000
+		copy(t22, t25)
+//line copy.go:33:30000
+		c2[2] = int32(n4)
+//line copy.go:34:30000
+		t28 := to
+//line copy.go:35:30000
+		t29 := to + m
+//line copy.go:34:30000
+		t30 := mine[t28:t29]
+//line copy.go:35:30000
+		t31 := from
+//line copy.go:36:30000
+		t32 := from + n
+//line copy.go:34:30000
+		t33 := mine[t31:t32]
+//line copy.go:35:30000
+		n5 := min(len(t30), len(t33))
+//line copy.go:34:30000
+		copy(t30, t33)
+//line copy.go:34:30000
+		c2[3] = int32(n5)
+//line copy.go:35:30000
+		t36 := to
+//line copy.go:36:30000
+		t37 := to + n
+//line copy.go:35:30000
+		t38 := local[t36:t37]
+//line copy.go:36:30000
+		t39 := from
+//line copy.go:37:30000
+		t40 := from + m
+//line copy.go:35:30000
+		t41 := local[t39:t40]
+//line copy.go:36:30000
+		n6 := min(len(t38), len(t41))
+//line copy.go:35:30000
+		copy(t38, t41)
+//line copy.go:35:30000
+		c2[4] = int32(n6)
+//line copy.go:36:30000
+		t44 := to
+//line copy.go:36:30000
+		t45 := beside[t44:]
+//line copy.go:37:30000
+		t46 := from
+//line copy.go:38:30000
+		t47 := from + m
+//line copy.go:36:30000
+		t48 := own[t46:t47]
+//line copy.go:37:30000
+		n7 := min(len(t45), len(t48))
+//line copy.go:36:30000
+		copy(t45, t48)
+//line copy.go:36:30000
+		c2[5] = int32(n7)
+//line copy.go:37:30000
+		t51 := from
+//line copy.go:38:30000
+		t52 := n
+//line copy.go:37:30000
+		t53 := own[t51:][:t52]
+//line copy.go:38:30000
+		t54 := to
+//line copy.go:37:30000
+		t55 := mine[t54:]
+//line copy.go:38:30000
+		n8 := min(len(t53), len(t55))
+//line copy.go:37:30000
+		copy(t53, t55)
+//line copy.go:37:30000
+		c2[6] = int32(n8)
+//line copy.go:38:30000
+		t58 := to
+//line copy.go:39:30000
+		t59 := to + m
+//line copy.go:38:30000
+		t60 := mine[t58:t59]
+//line copy.go:39:30000
+		for i2 := 0; i2 < len(t60); i2++ {
+//line copy.go:38:30000
+			t60[i2] = 0
+//line copy.go:39:30000
+		}
+//line copy.go:39:30000
+		t62 := from
+//line copy.go:40:30000
+		t63 := from + m
+//line copy.go:39:30000
+		t64 := mine[t62:t63]
+//line copy.go:40:30000
+		t65 := to
+//line copy.go:39:30000
+		t66 := local[t65:]
+//line copy.go:39:30000
+		copy(t64, t66)
+//line copy.go:40:30000
+		t69 := from
+//line copy.go:41:30000
+		t70 := from + n
+//line copy.go:40:30000
+		t71 := local[t69:t70]
+//line copy.go:41:30000
+		t72 := own
+//line copy.go:42:30000
+		n9 := min(len(t71), len(t72))
+//line copy.go:40:30000
+		copy(t71, t72)
+//line copy.go:40:30000
+		c2[7] = int32(n9)
+//line copy.go:41:30000
+		for k := 0; k < len(own); k++ {
+//line copy.go:42:30000
+			own[k] += mine[k] * 3
+//line copy.go:43:30000
+			beside[k] += local[k] * 5
+//line copy.go:44:30000
+		}
+//line copy.go:45:30000
+	}
+//line copy.go:46:30000
+}
+
+//line quern_gen.go:5506:1
+func quernPlainCopies_int32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[job](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_copies_int32(t, v0, v1, v2, v3) })
+}
+
+func quernHostCopies_int32(r *host.Run) {
+	jobs := host.Slice[job](r, 0)
+	x := host.Slice[int32](r, 1)
+	other := host.Slice[int32](r, 2)
+	counts := host.Slice[int32](r, 3)
+	c := int(24)
+	shared := host.Shared[[192]int32](r, 0)
+	c3 := int(8)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 8
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Copies_int32(r, base, jobs, x, c, other, shared, counts, c3)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Copies_int32(r *host.Run, base int, jobs []job, x []int32, c int, other []int32, shared *[192]int32, counts []int32, c3 int) {
+	for threadX := range 8 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t5 := i * 24
+		t7 := i * 24
+		t10 := threadX * 24
+		t11 := 8 * i
+//line copy.go:20:30000
+		local := [24]int32{}
+//line copy.go:22:30000
+		if i >= len(jobs) {
+//line copy.go:23:30000
+			continue
+//line copy.go:24:30000
+		}
+//line copy.go:25:30000
+		j := jobs[i]
+//line copy.go:26:30000
+		t1 := int(j.From)
+//line copy.go:27:30000
+		t2 := int(j.To)
+//line copy.go:28:30000
+		t3 := int(j.N)
+//line copy.go:29:30000
+		t4 := int(j.M)
+//line copy.go:30:30000
+		from := t1
+//line copy.go:31:30000
+		to := t2
+//line copy.go:32:30000
+		n := t3
+//line copy.go:33:30000
+		m := t4
+//line copy.go:27:30000
+		t6 := x[t5:][:c]
+//line copy.go:27:30000
+		t8 := other[t7:][:c]
+//line copy.go:28:30000
+		own := t6
+//line copy.go:29:30000
+		beside := t8
+//line copy.go:28:30000
+		mine := shared[t10:][:c]
+//line copy.go:29:30000
+		c2 := counts[t11:][:c3]
+//line copy.go:31:30000
+		t12 := mine
+//line copy.go:32:30000
+		t13 := own
+//line copy.go:33:30000
+		n2 := min(len(t12), len(t13))
+//line copy.go:31:30000
+		copy(t12, t13)
+//line copy.go:31:30000
+		c2[0] = int32(n2)
+//line copy.go:32:30000
+		t16 := local[:]
+//line copy.go:33:30000
+		t17 := beside
+//line copy.go:34:30000
+		n3 := min(len(t16), len(t17))
+//line copy.go:32:30000
+		copy(t16, t17)
+//line copy.go:32:30000
+		c2[1] = int32(n3)
+//line copy.go:33:30000
+		t20 := to
+//line copy.go:34:30000
+		t21 := to + n
+//line copy.go:33:30000
+		t22 := own[t20:t21]
+//line copy.go:34:30000
+		t23 := from
+//line copy.go:35:30000
+		t24 := from + m
+//line copy.go:33:30000
+		t25 := own[t23:t24]
+//line copy.go:34:30000
+		n4 := min(len(t22), len(t25))
+//line copy.go:33:30000
+		copy(t22, t25)
+//line copy.go:33:30000
+		c2[2] = int32(n4)
+//line copy.go:34:30000
+		t28 := to
+//line copy.go:35:30000
+		t29 := to + m
+//line copy.go:34:30000
+		t30 := mine[t28:t29]
+//line copy.go:35:30000
+		t31 := from
+//line copy.go:36:30000
+		t32 := from + n
+//line copy.go:34:30000
+		t33 := mine[t31:t32]
+//line copy.go:35:30000
+		n5 := min(len(t30), len(t33))
+//line copy.go:34:30000
+		copy(t30, t33)
+//line copy.go:34:30000
+		c2[3] = int32(n5)
+//line copy.go:35:30000
+		t36 := to
+//line copy.go:36:30000
+		t37 := to + n
+//line copy.go:35:30000
+		t38 := local[t36:t37]
+//line copy.go:36:30000
+		t39 := from
+//line copy.go:37:30000
+		t40 := from + m
+//line copy.go:35:30000
+		t41 := local[t39:t40]
+//line copy.go:36:30000
+		n6 := min(len(t38), len(t41))
+//line copy.go:35:30000
+		copy(t38, t41)
+//line copy.go:35:30000
+		c2[4] = int32(n6)
+//line copy.go:36:30000
+		t44 := to
+//line copy.go:36:30000
+		t45 := beside[t44:]
+//line copy.go:37:30000
+		t46 := from
+//line copy.go:38:30000
+		t47 := from + m
+//line copy.go:36:30000
+		t48 := own[t46:t47]
+//line copy.go:37:30000
+		n7 := min(len(t45), len(t48))
+//line copy.go:36:30000
+		copy(t45, t48)
+//line copy.go:36:30000
+		c2[5] = int32(n7)
+//line copy.go:37:30000
+		t51 := from
+//line copy.go:38:30000
+		t52 := n
+//line copy.go:37:30000
+		t53 := own[t51:][:t52]
+//line copy.go:38:30000
+		t54 := to
+//line copy.go:37:30000
+		t55 := mine[t54:]
+//line copy.go:38:30000
+		n8 := min(len(t53), len(t55))
+//line copy.go:37:30000
+		copy(t53, t55)
+//line copy.go:37:30000
+		c2[6] = int32(n8)
+//line copy.go:38:30000
+		t58 := to
+//line copy.go:39:30000
+		t59 := to + m
+//line copy.go:38:30000
+		t60 := mine[t58:t59]
+//line copy.go:39:30000
+		for i2 := 0; i2 < len(t60); i2++ {
+//line copy.go:38:30000
+			t60[i2] = 0
+//line copy.go:39:30000
+		}
+//line copy.go:39:30000
+		t62 := from
+//line copy.go:40:30000
+		t63 := from + m
+//line copy.go:39:30000
+		t64 := mine[t62:t63]
+//line copy.go:40:30000
+		t65 := to
+//line copy.go:39:30000
+		t66 := local[t65:]
+//line copy.go:39:30000
+		copy(t64, t66)
+//line copy.go:40:30000
+		t69 := from
+//line copy.go:41:30000
+		t70 := from + n
+//line copy.go:40:30000
+		t71 := local[t69:t70]
+//line copy.go:41:30000
+		t72 := own
+//line copy.go:42:30000
+		n9 := min(len(t71), len(t72))
+//line copy.go:40:30000
+		copy(t71, t72)
+//line copy.go:40:30000
+		c2[7] = int32(n9)
+//line copy.go:41:30000
+		for k := 0; k < len(own); k++ {
+//line copy.go:42:30000
+			own[k] += mine[k] * 3
+//line copy.go:43:30000
+			beside[k] += local[k] * 5
+//line copy.go:44:30000
+		}
+//line copy.go:45:30000
+	}
+//line copy.go:46:30000
+}
+
+//line quern_gen.go:5736:1
+func quernPlainCopies_float64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[job](r, 0), host.Slice[float64](r, 1), host.Slice[float64](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_copies_float64(t, v0, v1, v2, v3) })
+}
+
+func quernHostCopies_float64(r *host.Run) {
+	jobs := host.Slice[job](r, 0)
+	x := host.Slice[float64](r, 1)
+	other := host.Slice[float64](r, 2)
+	counts := host.Slice[int32](r, 3)
+	c := int(24)
+	shared := host.Shared[[192]float64](r, 0)
+	c3 := int(8)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 8
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Copies_float64(r, base, jobs, x, c, other, shared, counts, c3)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Copies_float64(r *host.Run, base int, jobs []job, x []float64, c int, other []float64, shared *[192]float64, counts []int32, c3 int) {
+	for threadX := range 8 {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+		t5 := i * 24
+		t7 := i * 24
+		t10 := threadX * 24
+		t11 := 8 * i
+//line copy.go:20:30000
+		local := [24]float64{}
+//line copy.go:22:30000
+		if i >= len(jobs) {
+//line copy.go:23:30000
+			continue
+//line copy.go:24:30000
+		}
+//line copy.go:25:30000
+		j := jobs[i]
+//line copy.go:26:30000
+		t1 := int(j.From)
+//line copy.go:27:30000
+		t2 := int(j.To)
+//line copy.go:28:30000
+		t3 := int(j.N)
+//line copy.go:29:30000
+		t4 := int(j.M)
+//line copy.go:30:30000
+		from := t1
+//line copy.go:31:30000
+		to := t2
+//line copy.go:32:30000
+		n := t3
+//line copy.go:33:30000
+		m := t4
+//line copy.go:27:30000
+		t6 := x[t5:][:c]
+//line copy.go:27:30000
+		t8 := other[t7:][:c]
+//line copy.go:28:30000
+		own := t6
+//line copy.go:29:30000
+		beside := t8
+//line copy.go:28:30000
+		mine := shared[t10:][:c]
+//line copy.go:29:30000
+		c2 := counts[t11:][:c3]
+//line copy.go:31:30000
+		t12 := mine
+//line copy.go:32:30000
+		t13 := own
+//line copy.go:33:30000
+		n2 := min(len(t12), len(t13))
+//line copy.go:31:30000
+		copy(t12, t13)
+//line copy.go:31:30000
+		c2[0] = int32(n2)
+//line copy.go:32:30000
+		t16 := local[:]
+//line copy.go:33:30000
+		t17 := beside
+//line copy.go:34:30000
+		n3 := min(len(t16), len(t17))
+//line copy.go:32:30000
+		copy(t16, t17)
+//line copy.go:32:30000
+		c2[1] = int32(n3)
+//line copy.go:33:30000
+		t20 := to
+//line copy.go:34:30000
+		t21 := to + n
+//line copy.go:33:30000
+		t22 := own[t20:t21]
+//line copy.go:34:30000
+		t23 := from
+//line copy.go:35:30000
+		t24 := from + m
+//line copy.go:33:30000
+		t25 := own[t23:t24]
+//line copy.go:34:30000
+		n4 := min(len(t22), len(t25))
+//line copy.go:33:30000
+		copy(t22, t25)
+//line copy.go:33:30000
+		c2[2] = int32(n4)
+//line copy.go:34:30000
+		t28 := to
+//line copy.go:35:30000
+		t29 := to + m
+//line copy.go:34:30000
+		t30 := mine[t28:t29]
+//line copy.go:35:30000
+		t31 := from
+//line copy.go:36:30000
+		t32 := from + n
+//line copy.go:34:30000
+		t33 := mine[t31:t32]
+//line copy.go:35:30000
+		n5 := min(len(t30), len(t33))
+//line copy.go:34:30000
+		copy(t30, t33)
+//line copy.go:34:30000
+		c2[3] = int32(n5)
+//line copy.go:35:30000
+		t36 := to
+//line copy.go:36:30000
+		t37 := to + n
+//line copy.go:35:30000
+		t38 := local[t36:t37]
+//line copy.go:36:30000
+		t39 := from
+//line copy.go:37:30000
+		t40 := from + m
+//line copy.go:35:30000
+		t41 := local[t39:t40]
+//line copy.go:36:30000
+		n6 := min(len(t38), len(t41))
+//line copy.go:35:30000
+		copy(t38, t41)
+//line copy.go:35:30000
+		c2[4] = int32(n6)
+//line copy.go:36:30000
+		t44 := to
+//line copy.go:36:30000
+		t45 := beside[t44:]
+//line copy.go:37:30000
+		t46 := from
+//line copy.go:38:30000
+		t47 := from + m
+//line copy.go:36:30000
+		t48 := own[t46:t47]
+//line copy.go:37:30000
+		n7 := min(len(t45), len(t48))
+//line copy.go:36:30000
+		copy(t45, t48)
+//line copy.go:36:30000
+		c2[5] = int32(n7)
+//line copy.go:37:30000
+		t51 := from
+//line copy.go:38:30000
+		t52 := n
+//line copy.go:37:30000
+		t53 := own[t51:][:t52]
+//line copy.go:38:30000
+		t54 := to
+//line copy.go:37:30000
+		t55 := mine[t54:]
+//line copy.go:38:30000
+		n8 := min(len(t53), len(t55))
+//line copy.go:37:30000
+		copy(t53, t55)
+//line copy.go:37:30000
+		c2[6] = int32(n8)
+//line copy.go:38:30000
+		t58 := to
+//line copy.go:39:30000
+		t59 := to + m
+//line copy.go:38:30000
+		t60 := mine[t58:t59]
+//line copy.go:39:30000
+		for i2 := 0; i2 < len(t60); i2++ {
+//line copy.go:38:30000
+			t60[i2] = 0
+//line copy.go:39:30000
+		}
+//line copy.go:39:30000
+		t62 := from
+//line copy.go:40:30000
+		t63 := from + m
+//line copy.go:39:30000
+		t64 := mine[t62:t63]
+//line copy.go:40:30000
+		t65 := to
+//line copy.go:39:30000
+		t66 := local[t65:]
+//line copy.go:39:30000
+		copy(t64, t66)
+//line copy.go:40:30000
+		t69 := from
+//line copy.go:41:30000
+		t70 := from + n
+//line copy.go:40:30000
+		t71 := local[t69:t70]
+//line copy.go:41:30000
+		t72 := own
+//line copy.go:42:30000
+		n9 := min(len(t71), len(t72))
+//line copy.go:40:30000
+		copy(t71, t72)
+//line copy.go:40:30000
+		c2[7] = int32(n9)
+//line copy.go:41:30000
+		for k := 0; k < len(own); k++ {
+//line copy.go:42:30000
+			own[k] += mine[k] * 3
+//line copy.go:43:30000
+			beside[k] += local[k] * 5
+//line copy.go:44:30000
+		}
+//line copy.go:45:30000
+	}
+//line copy.go:46:30000
+}
+
+//line quern_gen.go:5966:1
+func quernPlainCopyPixels(r *host.Run) {
+	v0, v1, v2 := host.Slice[job](r, 0), host.Slice[pixel](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_copyPixels(t, v0, v1, v2) })
+}
+
+func quernHostCopyPixels(r *host.Run) {
+	jobs := host.Slice[job](r, 0)
+	x := host.Slice[pixel](r, 1)
+	count := host.Slice[int32](r, 2)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(24)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyPixels(r, base, jobs, x, c, count, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyPixels(r *host.Run, base int, jobs []job, x []pixel, c int, count []int32, dimX int) {
+	count2 := max(0, min(dimX, len(jobs)-base))
+	if base >= 0 && count2 <= len(jobs)-base && count2 <= len(count)-base {
+		row := jobs[base:][:count2]
+		row2 := count[base:][:count2]
+		for threadX := range count2 {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t1 := i * 24
+//line copy.go:53:30000
+			j := row[threadX]
+//line copy.go:54:30000
+			own := x[t1:][:c]
+//line copy.go:55:30000
+			t2 := j.To
+//line copy.go:56:30000
+			t3 := j.To + j.N
+//line copy.go:55:30000
+			t4 := own[t2:t3]
+//line copy.go:56:30000
+			t5 := j.From
+//line copy.go:57:30000
+			t6 := j.From + j.M
+//line copy.go:55:30000
+			t7 := own[t5:t6]
+//line copy.go:56:30000
+			n := min(len(t4), len(t7))
+//line copy.go:55:30000
+			copy(t4, t7)
+//line copy.go:56:30000
+			row2[threadX] = int32(n)
+//line copy.go:56:30000
+			t10 := j.N / 2
+//line copy.go:56:30000
+			t11 := own[:t10]
+//line copy.go:57:30000
+			for i2 := 0; i2 < len(t11); i2++ {
+//line copy.go:56:30000
+				t11[i2] = pixel{}
+//line copy.go:57:30000
+			}
+//line copy.go:58:30000
+		}
+//line copy.go:59:30000
+		return
+//line copy.go:60:30000
+	}
+//line copy.go:61:30000
+	for threadX := range dimX {
+//line copy.go:62:30000
+		r.ThreadIdx.X = threadX
+//line copy.go:63:30000
+		i := base + threadX
+//line copy.go:64:30000
+		t1 := i * 24
+//line copy.go:50:30000
+		if i >= len(jobs) {
+//line copy.go:51:30000
+			continue
+//line copy.go:52:30000
+		}
+//line copy.go:53:30000
+		j := jobs[i]
+//line copy.go:54:30000
+		own := x[t1:][:c]
+//line copy.go:55:30000
+		t2 := j.To
+//line copy.go:56:30000
+		t3 := j.To + j.N
+//line copy.go:55:30000
+		t4 := own[t2:t3]
+//line copy.go:56:30000
+		t5 := j.From
+//line copy.go:57:30000
+		t6 := j.From + j.M
+//line copy.go:55:30000
+		t7 := own[t5:t6]
+//line copy.go:56:30000
+		n := min(len(t4), len(t7))
+//line copy.go:55:30000
+		copy(t4, t7)
+//line copy.go:55:30000
+		count[i] = int32(n)
+//line copy.go:56:30000
+		t10 := j.N / 2
+//line copy.go:56:30000
+		t11 := own[:t10]
+//line copy.go:57:30000
+		for i2 := 0; i2 < len(t11); i2++ {
+//line copy.go:56:30000
+			t11[i2] = pixel{}
+//line copy.go:57:30000
+		}
+//line copy.go:58:30000
+	}
+//line copy.go:59:30000
+}
+
+//line quern_gen.go:6091:1
+func quernPlainCopyInCalls(r *host.Run) {
+	v0, v1 := host.Slice[job](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_copyInCalls(t, v0, v1) })
+}
+
+func quernHostCopyInCalls(r *host.Run) {
+	jobs := host.Slice[job](r, 0)
+	x := host.Slice[int32](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	gridX := r.GridDim.X
+	var iFirst int
+	size := gridX * dimX
+	c := int(24)
+	c2 := int(12)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+//line copy.go:64:30000
+		iFirst = blockX * dimX
+//line copy.go:65:30000
+		for ; iFirst < len(jobs); iFirst += size {
+//line copy.go:66:30000
+			for threadZ := range dimZ {
+//line copy.go:67:30000
+				for threadY := range dimY {
+//line copy.go:68:30000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line copy.go:69:30000
+					quernRow1CopyInCalls(r, iFirst, jobs, x, c, c2, dimX)
+//line copy.go:70:30000
+				}
+//line copy.go:71:30000
+			}
+//line copy.go:72:30000
+		}
+//line copy.go:73:30000
+	}
+//line copy.go:74:30000
+}
+
+//go:noinline
+//line quern_gen.go:6134:1
+func quernRow1CopyInCalls(r *host.Run, iFirst int, jobs []job, x []int32, c, c2, dimX int) {
+	count := max(0, min(dimX, len(jobs)-iFirst))
+	if iFirst >= 0 && count <= len(jobs)-iFirst {
+		row := jobs[iFirst:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line copy.go:65:30000
+			j := row[threadX]
+//line copy.go:66:30000
+			t1 := (iFirst + threadX) * 24
+//line copy.go:66:30000
+			own := x[t1:][:c]
+//line copy.go:67:30000
+			t2 := j.To
+//line copy.go:68:30000
+			t3 := j.To + j.N
+//line copy.go:67:30000
+			t4 := own[t2:t3]
+//line copy.go:68:30000
+			t5 := j.From
+//line copy.go:67:30000
+			t6 := own[t5:]
+//line copy.go:67:30000
+			result0 := moved(t4, t6)
+//line copy.go:68:30000
+			n := result0
+//line copy.go:68:30000
+			if n > 0 {
+//line copy.go:69:30000
+				own[0] += int32(n)
+//line copy.go:70:30000
+			}
+//line copy.go:71:30000
+			t8 := own
+//line copy.go:71:30000
+			t9 := own[:c2]
+//line copy.go:71:30000
+			copy(t8, t9)
+//line copy.go:72:30000
+			t12 := own[c2:]
+//line copy.go:73:30000
+			t13 := own
+//line copy.go:72:30000
+			copy(t12, t13)
+//line copy.go:73:30000
+		}
+//line copy.go:74:30000
+		return
+//line copy.go:75:30000
+	}
+//line copy.go:76:30000
+	for threadX := range dimX {
+//line copy.go:77:30000
+		r.ThreadIdx.X = threadX
+//line copy.go:64:30000
+		if iFirst+threadX < len(jobs) {
+//line copy.go:65:30000
+			j := jobs[iFirst+threadX]
+//line copy.go:66:30000
+			t1 := (iFirst + threadX) * 24
+//line copy.go:66:30000
+			own := x[t1:][:c]
+//line copy.go:67:30000
+			t2 := j.To
+//line copy.go:68:30000
+			t3 := j.To + j.N
+//line copy.go:67:30000
+			t4 := own[t2:t3]
+//line copy.go:68:30000
+			t5 := j.From
+//line copy.go:67:30000
+			t6 := own[t5:]
+//line copy.go:67:30000
+			result0 := moved(t4, t6)
+//line copy.go:68:30000
+			n := result0
+//line copy.go:68:30000
+			if n > 0 {
+//line copy.go:69:30000
+				own[0] += int32(n)
+//line copy.go:70:30000
+			}
+//line copy.go:71:30000
+			t8 := own
+//line copy.go:71:30000
+			t9 := own[:c2]
+//line copy.go:71:30000
+			copy(t8, t9)
+//line copy.go:72:30000
+			t12 := own[c2:]
+//line copy.go:73:30000
+			t13 := own
+//line copy.go:72:30000
+			copy(t12, t13)
+//line copy.go:73:30000
+		}
+//line copy.go:74:30000
+	}
+//line copy.go:75:30000
+}
+
+//line quern_gen.go:6236:1
+func quernPlainCopyShifted(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_copyShifted(t, v0, v1, v2, v3) })
+}
+
+func quernHostCopyShifted(r *host.Run) {
+	to := host.Value[int](r, 0)
+	from := host.Value[int](r, 1)
+	dst := host.Slice[int32](r, 2)
+	src := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1CopyShifted(r, dst, to, src, from, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1CopyShifted(r *host.Run, dst []int32, to int, src []int32, from, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-		sum := sumRow[threadX]
-//line bulk.go:82
-		out[threadX] = sum + s[threadX]
+//line copy.go:78:30000
+		t2 := dst[to:]
+//line copy.go:78:30000
+		t4 := src[from:]
+//line copy.go:78:30000
+		copy(t2, t4)
+//line copy.go:79:30000
 	}
+//line copy.go:80:30000
+}
+
+//line quern_gen.go:6275:1
+func quernPlainCopyTogether(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_copyTogether(t, v0, v1) })
+}
+
+func quernHostCopyTogether(r *host.Run) {
+	x := host.Slice[int32](r, 0)
+	out := host.Slice[int32](r, 1)
+	owns := host.Scratch[[4]int32](r, 0, r.BlockDim.Count())
+	ns := host.Scratch[int](r, 1, r.BlockDim.Count())
+	shared := host.Shared[[64]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 32
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				first := (threadZ*1 + threadY) * 32
+				quernRow1CopyTogether(r, owns, first, ns, shared, x)
+			}
+		}
+//line copy.go:90:30000
+		if ns[0] == 4 {
+//line copy.go:91:30000
+			for threadZ := range 1 {
+//line copy.go:92:30000
+				for threadY := range 1 {
+//line copy.go:93:30000
+					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line copy.go:94:30000
+					first2 := (threadZ*1 + threadY) * 32
+//line copy.go:95:30000
+					quernRow2CopyTogether(r, owns, first2, out, base, shared)
+//line copy.go:96:30000
+				}
+//line copy.go:97:30000
+			}
+//line copy.go:98:30000
+		}
+//line copy.go:99:30000
+	}
+//line copy.go:100:30000
+}
+
+//go:noinline
+//line quern_gen.go:6321:1
+func quernRow1CopyTogether(r *host.Run, owns [][4]int32, first int, ns []int, shared *[64]int32, x []int32) {
+	ownRow := owns[first:][:32]
+	nRow := ns[first:][:32]
+	for threadX := range 32 {
+		r.ThreadIdx.X = threadX
+		own := &ownRow[threadX]
+//line copy.go:86:30000
+		if threadX == 0 {
+//line copy.go:87:30000
+			t2 := shared[:]
+//line copy.go:87:30000
+			copy(t2, x)
+//line copy.go:88:30000
+		}
+//line copy.go:89:30000
+		*own = [4]int32{}
+//line copy.go:90:30000
+		t6 := own[:]
+//line copy.go:91:30000
+		n := min(len(t6), len(x))
+//line copy.go:90:30000
+		copy(t6, x)
+//line copy.go:91:30000
+		nRow[threadX] = n
+//line copy.go:92:30000
+	}
+//line copy.go:93:30000
+}
+
+//go:noinline
+//line quern_gen.go:6352:1
+func quernRow2CopyTogether(r *host.Run, owns [][4]int32, first2 int, out []int32, base int, shared *[64]int32) {
+	ownRow := owns[first2:][:32]
+	if base >= 0 && 32 <= len(out)-base {
+		row := (*[32]int32)(out[base:])
+		row2 := (*[32]int32)(shared[0:])
+		for threadX := range 32 {
+			own := &ownRow[threadX]
+//line copy.go:92:30000
+			row[threadX] = row2[threadX] + own[threadX&3]
+//line copy.go:93:30000
+		}
+//line copy.go:94:30000
+		return
+//line copy.go:95:30000
+	}
+//line copy.go:96:30000
+	for threadX := range 32 {
+//line copy.go:97:30000
+		r.ThreadIdx.X = threadX
+//line copy.go:98:30000
+		own := &ownRow[threadX]
+//line copy.go:92:30000
+		out[base+threadX] = shared[threadX] + own[threadX&3]
+//line copy.go:93:30000
+	}
+//line copy.go:94:30000
+}
+
+//line quern_gen.go:6381:1
+func quernPlainAddFloat16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[kernel.Float16](r, 0), host.Slice[kernel.Float16](r, 1), host.Slice[kernel.Float16](r, 2), host.Slice[kernel.Float16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_addFloat16(t, v0, v1, v2, v3) })
 }
 
 func quernHostAddFloat16(r *host.Run) {
@@ -3969,21 +6422,31 @@ func quernRow1AddFloat16(r *host.Run, s *[4]kernel.Float16, dimX int) {
 	if count <= 4 {
 		row := s[:count]
 		for threadX := range count {
-//line half.go:12
+//line half.go:12:40000
 			row[threadX] = kernel.Float16FromBits(0x0000)
+//line half.go:13:40000
 		}
+//line half.go:14:40000
 		return
+//line half.go:15:40000
 	}
+//line half.go:16:40000
 	for threadX := range dimX {
+//line half.go:17:40000
 		r.ThreadIdx.X = threadX
-//line half.go:11
+//line half.go:11:40000
 		if threadX < 4 {
+//line half.go:12:40000
 			s[threadX] = kernel.Float16FromBits(0x0000)
+//line half.go:13:40000
 		}
+//line half.go:14:40000
 	}
+//line half.go:15:40000
 }
 
 //go:noinline
+//line quern_gen.go:6450:1
 func quernRow2AddFloat16(r *host.Run, base int, x, cells, old, sums []kernel.Float16, s *[4]kernel.Float16, dimX int) {
 	count2 := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count2 <= len(cells)-base && count2 <= len(x)-base && count2 <= len(old)-base {
@@ -3993,54 +6456,86 @@ func quernRow2AddFloat16(r *host.Run, base int, x, cells, old, sums []kernel.Flo
 		for threadX := range count2 {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line half.go:16
+//line half.go:16:40000
 			old2 := kernel.AtomicAdd(&row2[threadX], row3[threadX])
+//line half.go:17:40000
 			row4[threadX] = old2
-//line half.go:17
+//line half.go:17:40000
 			kernel.AtomicAdd(&row2[threadX], row3[threadX])
+//line half.go:18:40000
 			kernel.AtomicAdd(&sums[i%7], kernel.ToFloat16[float64](0.5))
+//line half.go:19:40000
 			result0 := kernel.ToFloat16[int](1)
-//line half.go:19
+//line half.go:19:40000
 			s[i%3] = s[i%3].Add(result0)
+//line half.go:20:40000
 		}
+//line half.go:21:40000
 		return
+//line half.go:22:40000
 	}
+//line half.go:23:40000
 	for threadX := range dimX {
+//line half.go:24:40000
 		r.ThreadIdx.X = threadX
+//line half.go:25:40000
 		i := base + threadX
-//line half.go:15
+//line half.go:15:40000
 		if i < len(x) {
+//line half.go:16:40000
 			old2 := kernel.AtomicAdd(&cells[i], x[i])
-//line half.go:16
+//line half.go:16:40000
 			old[i] = old2
+//line half.go:17:40000
 			kernel.AtomicAdd(&cells[i], x[i])
+//line half.go:18:40000
 			kernel.AtomicAdd(&sums[i%7], kernel.ToFloat16[float64](0.5))
+//line half.go:19:40000
 			result0 := kernel.ToFloat16[int](1)
-//line half.go:19
+//line half.go:19:40000
 			s[i%3] = s[i%3].Add(result0)
+//line half.go:20:40000
 		}
+//line half.go:21:40000
 	}
+//line half.go:22:40000
 }
 
 //go:noinline
+//line quern_gen.go:6506:1
 func quernRow3AddFloat16(r *host.Run, sums []kernel.Float16, s *[4]kernel.Float16, dimX int) {
 	count3 := max(0, min(dimX, 3))
 	if count3 <= len(sums)-7 && count3 <= 4 {
 		row5 := sums[7:][:count3]
 		row6 := s[:count3]
 		for threadX := range count3 {
-//line half.go:23
+//line half.go:23:40000
 			kernel.AtomicAdd(&row5[threadX], row6[threadX])
+//line half.go:24:40000
 		}
+//line half.go:25:40000
 		return
+//line half.go:26:40000
 	}
+//line half.go:27:40000
 	for threadX := range dimX {
+//line half.go:28:40000
 		r.ThreadIdx.X = threadX
-//line half.go:22
+//line half.go:22:40000
 		if threadX < 3 {
+//line half.go:23:40000
 			kernel.AtomicAdd(&sums[7+threadX], s[threadX])
+//line half.go:24:40000
 		}
+//line half.go:25:40000
 	}
+//line half.go:26:40000
+}
+
+//line quern_gen.go:6536:1
+func quernPlainAddBFloat16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[kernel.BFloat16](r, 0), host.Slice[kernel.BFloat16](r, 1), host.Slice[kernel.BFloat16](r, 2), host.Slice[kernel.BFloat16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_addBFloat16(t, v0, v1, v2, v3) })
 }
 
 func quernHostAddBFloat16(r *host.Run) {
@@ -4082,21 +6577,31 @@ func quernRow1AddBFloat16(r *host.Run, s *[4]kernel.BFloat16, dimX int) {
 	if count <= 4 {
 		row := s[:count]
 		for threadX := range count {
-//line half.go:33
+//line half.go:33:40000
 			row[threadX] = kernel.BFloat16FromBits(0x0000)
+//line half.go:34:40000
 		}
+//line half.go:35:40000
 		return
+//line half.go:36:40000
 	}
+//line half.go:37:40000
 	for threadX := range dimX {
+//line half.go:38:40000
 		r.ThreadIdx.X = threadX
-//line half.go:32
+//line half.go:32:40000
 		if threadX < 4 {
+//line half.go:33:40000
 			s[threadX] = kernel.BFloat16FromBits(0x0000)
+//line half.go:34:40000
 		}
+//line half.go:35:40000
 	}
+//line half.go:36:40000
 }
 
 //go:noinline
+//line quern_gen.go:6605:1
 func quernRow2AddBFloat16(r *host.Run, base int, x, cells, old, sums []kernel.BFloat16, s *[4]kernel.BFloat16, dimX int) {
 	count2 := max(0, min(dimX, len(x)-base))
 	if base >= 0 && count2 <= len(cells)-base && count2 <= len(x)-base && count2 <= len(old)-base {
@@ -4106,54 +6611,86 @@ func quernRow2AddBFloat16(r *host.Run, base int, x, cells, old, sums []kernel.BF
 		for threadX := range count2 {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line half.go:37
+//line half.go:37:40000
 			old2 := kernel.AtomicAdd(&row2[threadX], row3[threadX])
+//line half.go:38:40000
 			row4[threadX] = old2
-//line half.go:38
+//line half.go:38:40000
 			kernel.AtomicAdd(&row2[threadX], row3[threadX])
+//line half.go:39:40000
 			kernel.AtomicAdd(&sums[i%7], kernel.ToBFloat16[float64](0.5))
+//line half.go:40:40000
 			result0 := kernel.ToBFloat16[int](1)
-//line half.go:40
+//line half.go:40:40000
 			s[i%3] = s[i%3].Add(result0)
+//line half.go:41:40000
 		}
+//line half.go:42:40000
 		return
+//line half.go:43:40000
 	}
+//line half.go:44:40000
 	for threadX := range dimX {
+//line half.go:45:40000
 		r.ThreadIdx.X = threadX
+//line half.go:46:40000
 		i := base + threadX
-//line half.go:36
+//line half.go:36:40000
 		if i < len(x) {
+//line half.go:37:40000
 			old2 := kernel.AtomicAdd(&cells[i], x[i])
-//line half.go:37
+//line half.go:37:40000
 			old[i] = old2
+//line half.go:38:40000
 			kernel.AtomicAdd(&cells[i], x[i])
+//line half.go:39:40000
 			kernel.AtomicAdd(&sums[i%7], kernel.ToBFloat16[float64](0.5))
+//line half.go:40:40000
 			result0 := kernel.ToBFloat16[int](1)
-//line half.go:40
+//line half.go:40:40000
 			s[i%3] = s[i%3].Add(result0)
+//line half.go:41:40000
 		}
+//line half.go:42:40000
 	}
+//line half.go:43:40000
 }
 
 //go:noinline
+//line quern_gen.go:6661:1
 func quernRow3AddBFloat16(r *host.Run, sums []kernel.BFloat16, s *[4]kernel.BFloat16, dimX int) {
 	count3 := max(0, min(dimX, 3))
 	if count3 <= len(sums)-7 && count3 <= 4 {
 		row5 := sums[7:][:count3]
 		row6 := s[:count3]
 		for threadX := range count3 {
-//line half.go:44
+//line half.go:44:40000
 			kernel.AtomicAdd(&row5[threadX], row6[threadX])
+//line half.go:45:40000
 		}
+//line half.go:46:40000
 		return
+//line half.go:47:40000
 	}
+//line half.go:48:40000
 	for threadX := range dimX {
+//line half.go:49:40000
 		r.ThreadIdx.X = threadX
-//line half.go:43
+//line half.go:43:40000
 		if threadX < 3 {
+//line half.go:44:40000
 			kernel.AtomicAdd(&sums[7+threadX], s[threadX])
+//line half.go:45:40000
 		}
+//line half.go:46:40000
 	}
+//line half.go:47:40000
+}
+
+//line quern_gen.go:6691:1
+func quernPlainScan(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_scan(t, v0, v1, v2) })
 }
 
 func quernHostScan(r *host.Run) {
@@ -4175,147 +6712,258 @@ func quernHostScan(r *host.Run) {
 				quernRow1Scan(r, ticket, c, number)
 			}
 		}
-//line order.go:27
+//line order.go:27:50000
 		n = *number
+//line order.go:28:50000
 		for threadZ := range 1 {
+//line order.go:29:50000
 			for threadY := range 1 {
+//line order.go:30:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line order.go:31:50000
 				first := (threadZ*1 + threadY) * 64
+//line order.go:32:50000
 				start := n * 64
+//line order.go:33:50000
 				quernRow2Scan(r, ats, first, vs, start, x, s)
+//line order.go:34:50000
 			}
+//line order.go:35:50000
 		}
-//line order.go:35
+//line order.go:35:50000
 		d = 1
+//line order.go:36:50000
 		for ; d < 64; d *= 2 {
+//line order.go:37:50000
+			if r.Halted() {
+//line order.go:35:50000
+				r.Halt()
+//line order.go:36:50000
+			}
+//line order.go:37:50000
 			for threadZ := range 1 {
+//line order.go:38:50000
 				for threadY := range 1 {
+//line order.go:39:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line order.go:40:50000
 					first2 := (threadZ*1 + threadY) * 64
+//line order.go:41:50000
 					quernRow3Scan(r, vs, first2, d, s)
+//line order.go:42:50000
 				}
+//line order.go:43:50000
 			}
+//line order.go:44:50000
 			for threadZ := range 1 {
+//line order.go:45:50000
 				for threadY := range 1 {
+//line order.go:46:50000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line order.go:47:50000
 					first3 := (threadZ*1 + threadY) * 64
+//line order.go:48:50000
 					quernRow4Scan(r, vs, first3, s)
+//line order.go:49:50000
 				}
+//line order.go:50:50000
 			}
+//line order.go:51:50000
 		}
+//line order.go:52:50000
 		for threadZ := range 1 {
+//line order.go:53:50000
 			for threadY := range 1 {
+//line order.go:54:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line order.go:55:50000
 				quernRow5Scan(r, s, n, descriptors, before)
+//line order.go:56:50000
 			}
+//line order.go:57:50000
 		}
+//line order.go:58:50000
 		for threadZ := range 1 {
+//line order.go:59:50000
 			for threadY := range 1 {
+//line order.go:60:50000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line order.go:61:50000
 				first4 := (threadZ*1 + threadY) * 64
+//line order.go:62:50000
 				quernRow6Scan(r, ats, first4, vs, x, before)
+//line order.go:63:50000
 			}
+//line order.go:64:50000
 		}
+//line order.go:65:50000
 	}
+//line order.go:66:50000
 }
 
 //go:noinline
+//line quern_gen.go:6806:1
 func quernRow1Scan(r *host.Run, ticket []uint32, c uint32, number *int) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line order.go:23
+//line order.go:23:50000
 		if threadX == 0 {
+//line order.go:24:50000
 			old := atomic.AddUint32(&ticket[0], 1) - c
+//line order.go:25:50000
 			*number = int(old)
+//line order.go:26:50000
 		}
+//line order.go:27:50000
 	}
+//line order.go:28:50000
 }
 
 //go:noinline
+//line quern_gen.go:6824:1
 func quernRow2Scan(r *host.Run, ats []int, first int, vs []int32, start int, x []int32, s *[64]int32) {
 	atRow := ats[first:][:64]
 	vRow := vs[first:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line order.go:28
+//line order.go:28:50000
 		at := start + threadX
+//line order.go:29:50000
 		var v int32
+//line order.go:30:50000
 		if at < len(x) {
+//line order.go:31:50000
 			v = x[at]
+//line order.go:32:50000
 		}
+//line order.go:33:50000
 		s[threadX] = v
+//line order.go:34:50000
 		atRow[threadX] = at
+//line order.go:35:50000
 		vRow[threadX] = v
+//line order.go:36:50000
 	}
+//line order.go:37:50000
 }
 
 //go:noinline
+//line quern_gen.go:6852:1
 func quernRow3Scan(r *host.Run, vs []int32, first2, d int, s *[64]int32) {
 	vRow := vs[first2:][:64]
 	if 0 >= d && 0-d >= 0 && 64 <= 64-(0-d) {
 		row := (*[64]int32)(s[0-d:])
 		for threadX := range 64 {
 			v := vRow[threadX]
-//line order.go:37
+//line order.go:37:50000
 			v += row[threadX]
+//line order.go:38:50000
 			vRow[threadX] = v
+//line order.go:39:50000
 		}
+//line order.go:40:50000
 		return
+//line order.go:41:50000
 	}
+//line order.go:42:50000
 	for threadX := range 64 {
+//line order.go:43:50000
 		r.ThreadIdx.X = threadX
+//line order.go:44:50000
 		v := vRow[threadX]
-//line order.go:36
+//line order.go:36:50000
 		if threadX >= d {
+//line order.go:37:50000
 			v += s[threadX-d]
+//line order.go:38:50000
 		}
+//line order.go:39:50000
 		vRow[threadX] = v
+//line order.go:40:50000
 	}
+//line order.go:41:50000
 }
 
 //go:noinline
+//line quern_gen.go:6889:1
 func quernRow4Scan(r *host.Run, vs []int32, first3 int, s *[64]int32) {
 	vRow := vs[first3:][:64]
 	row2 := (*[64]int32)(s[0:])
 	for threadX := range 64 {
 		v := vRow[threadX]
-//line order.go:40
+//line order.go:40:50000
 		row2[threadX] = v
+//line order.go:41:50000
 	}
+//line order.go:42:50000
 }
 
 //go:noinline
+//line quern_gen.go:6903:1
 func quernRow5Scan(r *host.Run, s *[64]int32, n int, descriptors []uint64, before *int32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
-//line order.go:43
+//line order.go:43:50000
 		if threadX == 0 {
+//line order.go:44:50000
 			total := s[63]
+//line order.go:45:50000
 			var sum int32
+//line order.go:46:50000
 			if n > 0 {
+//line order.go:47:50000
 				kernel.StoreRelease(&descriptors[n], uint64(uint32(total))<<32|1)
+//line order.go:48:50000
 				for k := n - 1; ; k-- {
+//line order.go:49:50000
+					if r.Halted() {
+//line order.go:48:50000
+						r.Halt()
+//line order.go:49:50000
+					}
+//line order.go:49:50000
 					loaded := host.Load64(r, &descriptors[k])
+//line order.go:50:50000
 					d2 := loaded
-//line order.go:50
+//line order.go:50:50000
 					for d2&3 == 0 {
+//line order.go:51:50000
+						if r.Halted() {
+//line order.go:50:50000
+							r.Halt()
+//line order.go:51:50000
+						}
+//line order.go:51:50000
 						loaded2 := host.Load64(r, &descriptors[k])
+//line order.go:52:50000
 						d2 = loaded2
+//line order.go:53:50000
 					}
-//line order.go:53
+//line order.go:53:50000
 					sum += int32(d2 >> 32)
+//line order.go:54:50000
 					if d2&3 == 2 {
+//line order.go:55:50000
 						break
+//line order.go:56:50000
 					}
+//line order.go:57:50000
 				}
+//line order.go:58:50000
 			}
+//line order.go:59:50000
 			kernel.StoreRelease(&descriptors[n], uint64(uint32(sum+total))<<32|2)
+//line order.go:60:50000
 			*before = sum
+//line order.go:61:50000
 		}
+//line order.go:62:50000
 	}
+//line order.go:63:50000
 }
 
 //go:noinline
+//line quern_gen.go:6967:1
 func quernRow6Scan(r *host.Run, ats []int, first4 int, vs, x []int32, before *int32) {
 	atRow := ats[first4:][:64]
 	vRow := vs[first4:][:64]
@@ -4323,11 +6971,21 @@ func quernRow6Scan(r *host.Run, ats []int, first4 int, vs, x []int32, before *in
 		r.ThreadIdx.X = threadX
 		at := atRow[threadX]
 		v := vRow[threadX]
-//line order.go:63
+//line order.go:63:50000
 		if at < len(x) {
+//line order.go:64:50000
 			x[at] = v + *before
+//line order.go:65:50000
 		}
+//line order.go:66:50000
 	}
+//line order.go:67:50000
+}
+
+//line quern_gen.go:6986:1
+func quernPlainLastBlock(r *host.Run) {
+	v0, v1, v2 := host.Slice[int64](r, 0), host.Slice[uint32](r, 1), host.Slice[int64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_lastBlock(t, v0, v1, v2) })
 }
 
 func quernHostLastBlock(r *host.Run) {
@@ -4366,46 +7024,75 @@ func quernRow1LastBlock(r *host.Run, partial []int64, base int) {
 	if base >= 0 && 32 <= len(partial)-base {
 		row := (*[32]int64)(partial[base:])
 		for threadX := range 32 {
-//line order.go:75
+//line order.go:75:50000
 			row[threadX] = int64((base + threadX) * 3)
+//line order.go:76:50000
 		}
+//line order.go:77:50000
 		return
+//line order.go:78:50000
 	}
+//line order.go:79:50000
 	for threadX := range 32 {
+//line order.go:80:50000
 		r.ThreadIdx.X = threadX
-//line order.go:75
+//line order.go:75:50000
 		partial[base+threadX] = int64((base + threadX) * 3)
+//line order.go:76:50000
 	}
+//line order.go:77:50000
 }
 
 //go:noinline
+//line quern_gen.go:7048:1
 func quernRow2LastBlock(r *host.Run, counter []uint32, c uint32, last *bool, gridX int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line order.go:77
+//line order.go:77:50000
 		if threadX == 0 {
+//line order.go:78:50000
 			kernel.Fence()
+//line order.go:79:50000
 			old := atomic.AddUint32(&counter[0], 1) - c
+//line order.go:80:50000
 			*last = old == uint32(gridX-1)
-//line order.go:80
+//line order.go:80:50000
 			kernel.Fence()
+//line order.go:81:50000
 		}
+//line order.go:82:50000
 	}
+//line order.go:83:50000
 }
 
 //go:noinline
+//line quern_gen.go:7070:1
 func quernRow3LastBlock(r *host.Run, last *bool, gridX int, partial, out []int64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line order.go:83
+//line order.go:83:50000
 		if *last {
+//line order.go:84:50000
 			var sum int64
+//line order.go:85:50000
 			for b := 0; b < gridX; b++ {
+//line order.go:86:50000
 				sum += partial[b*32+threadX]
+//line order.go:87:50000
 			}
+//line order.go:88:50000
 			atomic.AddInt64(&out[0], sum)
+//line order.go:89:50000
 		}
+//line order.go:90:50000
 	}
+//line order.go:91:50000
+}
+
+//line quern_gen.go:7093:1
+func quernPlainPassAlong_int32(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[int32](r, 0), host.Slice[int32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_passAlong_int32(t, v0, v1, v2, v3) })
 }
 
 func quernHostPassAlong_int32(r *host.Run) {
@@ -4431,37 +7118,71 @@ func quernHostPassAlong_int32(r *host.Run) {
 func quernRow1PassAlong_int32(r *host.Run, ticket []uint32, c uint32, ready []uint32, step int32, chain []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line order.go:96
+//line order.go:96:50000
 		if threadX > 0 {
+//line order.go:97:50000
 			continue
+//line order.go:98:50000
 		}
+//line order.go:99:50000
 		old := atomic.AddUint32(&ticket[0], 1) - c
+//line order.go:100:50000
 		n := int(old)
+//line order.go:101:50000
 		var loaded uint32
+//line order.go:102:50000
 		var t3 bool
-//line order.go:100
+//line order.go:100:50000
 		for {
+//line order.go:101:50000
+			if r.Halted() {
+//line order.go:100:50000
+				r.Halt()
+//line order.go:101:50000
+			}
+//line order.go:102:50000
 			t3 = n > 0
+//line order.go:103:50000
 			if t3 {
-//line order.go:100
+//line order.go:100:50000
 				loaded = host.Load(r, &ready[n-1])
+//line order.go:101:50000
 				t3 = loaded == 0
+//line order.go:102:50000
 			}
+//line order.go:103:50000
 			if !t3 {
+//line order.go:104:50000
 				break
+//line order.go:105:50000
 			}
+//line order.go:106:50000
 		}
-//line order.go:102
+//line order.go:102:50000
 		kernel.Fence()
+//line order.go:103:50000
 		v := step
+//line order.go:104:50000
 		if n > 0 {
+//line order.go:105:50000
 			loaded2 := host.Load(r, &chain[n-1])
+//line order.go:106:50000
 			v += loaded2
+//line order.go:107:50000
 		}
-//line order.go:107
+//line order.go:107:50000
 		kernel.StoreRelaxed(&chain[n], v)
+//line order.go:108:50000
 		kernel.StoreRelease(&ready[n], 1)
+//line order.go:109:50000
 	}
+//line order.go:110:50000
+}
+
+//line quern_gen.go:7183:1
+func quernPlainPassAlong_uint64(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[uint64](r, 0), host.Slice[uint64](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_passAlong_uint64(t, v0, v1, v2, v3) })
 }
 
 func quernHostPassAlong_uint64(r *host.Run) {
@@ -4487,37 +7208,71 @@ func quernHostPassAlong_uint64(r *host.Run) {
 func quernRow1PassAlong_uint64(r *host.Run, ticket []uint32, c uint32, ready []uint32, step uint64, chain []uint64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line order.go:96
+//line order.go:96:50000
 		if threadX > 0 {
+//line order.go:97:50000
 			continue
+//line order.go:98:50000
 		}
+//line order.go:99:50000
 		old := atomic.AddUint32(&ticket[0], 1) - c
+//line order.go:100:50000
 		n := int(old)
+//line order.go:101:50000
 		var loaded uint32
+//line order.go:102:50000
 		var t3 bool
-//line order.go:100
+//line order.go:100:50000
 		for {
+//line order.go:101:50000
+			if r.Halted() {
+//line order.go:100:50000
+				r.Halt()
+//line order.go:101:50000
+			}
+//line order.go:102:50000
 			t3 = n > 0
+//line order.go:103:50000
 			if t3 {
-//line order.go:100
+//line order.go:100:50000
 				loaded = host.Load(r, &ready[n-1])
+//line order.go:101:50000
 				t3 = loaded == 0
+//line order.go:102:50000
 			}
+//line order.go:103:50000
 			if !t3 {
+//line order.go:104:50000
 				break
+//line order.go:105:50000
 			}
+//line order.go:106:50000
 		}
-//line order.go:102
+//line order.go:102:50000
 		kernel.Fence()
+//line order.go:103:50000
 		v := step
+//line order.go:104:50000
 		if n > 0 {
+//line order.go:105:50000
 			loaded2 := host.Load64(r, &chain[n-1])
+//line order.go:106:50000
 			v += loaded2
+//line order.go:107:50000
 		}
-//line order.go:107
+//line order.go:107:50000
 		kernel.StoreRelaxed(&chain[n], v)
+//line order.go:108:50000
 		kernel.StoreRelease(&ready[n], 1)
+//line order.go:109:50000
 	}
+//line order.go:110:50000
+}
+
+//line quern_gen.go:7273:1
+func quernPlainPassAlong_float32(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[float32](r, 0), host.Slice[float32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_passAlong_float32(t, v0, v1, v2, v3) })
 }
 
 func quernHostPassAlong_float32(r *host.Run) {
@@ -4543,37 +7298,71 @@ func quernHostPassAlong_float32(r *host.Run) {
 func quernRow1PassAlong_float32(r *host.Run, ticket []uint32, c uint32, ready []uint32, step float32, chain []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line order.go:96
+//line order.go:96:50000
 		if threadX > 0 {
+//line order.go:97:50000
 			continue
+//line order.go:98:50000
 		}
+//line order.go:99:50000
 		old := atomic.AddUint32(&ticket[0], 1) - c
+//line order.go:100:50000
 		n := int(old)
+//line order.go:101:50000
 		var loaded uint32
+//line order.go:102:50000
 		var t3 bool
-//line order.go:100
+//line order.go:100:50000
 		for {
+//line order.go:101:50000
+			if r.Halted() {
+//line order.go:100:50000
+				r.Halt()
+//line order.go:101:50000
+			}
+//line order.go:102:50000
 			t3 = n > 0
+//line order.go:103:50000
 			if t3 {
-//line order.go:100
+//line order.go:100:50000
 				loaded = host.Load(r, &ready[n-1])
+//line order.go:101:50000
 				t3 = loaded == 0
+//line order.go:102:50000
 			}
+//line order.go:103:50000
 			if !t3 {
+//line order.go:104:50000
 				break
+//line order.go:105:50000
 			}
+//line order.go:106:50000
 		}
-//line order.go:102
+//line order.go:102:50000
 		kernel.Fence()
+//line order.go:103:50000
 		v := step
+//line order.go:104:50000
 		if n > 0 {
+//line order.go:105:50000
 			loaded2 := host.Load(r, &chain[n-1])
+//line order.go:106:50000
 			v += loaded2
+//line order.go:107:50000
 		}
-//line order.go:107
+//line order.go:107:50000
 		kernel.StoreRelaxed(&chain[n], v)
+//line order.go:108:50000
 		kernel.StoreRelease(&ready[n], 1)
+//line order.go:109:50000
 	}
+//line order.go:110:50000
+}
+
+//line quern_gen.go:7363:1
+func quernPlainPassAlong_float64(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[float64](r, 0), host.Slice[float64](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_passAlong_float64(t, v0, v1, v2, v3) })
 }
 
 func quernHostPassAlong_float64(r *host.Run) {
@@ -4599,37 +7388,71 @@ func quernHostPassAlong_float64(r *host.Run) {
 func quernRow1PassAlong_float64(r *host.Run, ticket []uint32, c uint32, ready []uint32, step float64, chain []float64, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line order.go:96
+//line order.go:96:50000
 		if threadX > 0 {
+//line order.go:97:50000
 			continue
+//line order.go:98:50000
 		}
+//line order.go:99:50000
 		old := atomic.AddUint32(&ticket[0], 1) - c
+//line order.go:100:50000
 		n := int(old)
+//line order.go:101:50000
 		var loaded uint32
+//line order.go:102:50000
 		var t3 bool
-//line order.go:100
+//line order.go:100:50000
 		for {
+//line order.go:101:50000
+			if r.Halted() {
+//line order.go:100:50000
+				r.Halt()
+//line order.go:101:50000
+			}
+//line order.go:102:50000
 			t3 = n > 0
+//line order.go:103:50000
 			if t3 {
-//line order.go:100
+//line order.go:100:50000
 				loaded = host.Load(r, &ready[n-1])
+//line order.go:101:50000
 				t3 = loaded == 0
+//line order.go:102:50000
 			}
+//line order.go:103:50000
 			if !t3 {
+//line order.go:104:50000
 				break
+//line order.go:105:50000
 			}
+//line order.go:106:50000
 		}
-//line order.go:102
+//line order.go:102:50000
 		kernel.Fence()
+//line order.go:103:50000
 		v := step
+//line order.go:104:50000
 		if n > 0 {
+//line order.go:105:50000
 			loaded2 := host.Load(r, &chain[n-1])
+//line order.go:106:50000
 			v += loaded2
+//line order.go:107:50000
 		}
-//line order.go:107
+//line order.go:107:50000
 		kernel.StoreRelaxed(&chain[n], v)
+//line order.go:108:50000
 		kernel.StoreRelease(&ready[n], 1)
+//line order.go:109:50000
 	}
+//line order.go:110:50000
+}
+
+//line quern_gen.go:7453:1
+func quernPlainUnordered(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_unordered(t, v0, v1, v2) })
 }
 
 func quernHostUnordered(r *host.Run) {
@@ -4657,9 +7480,13 @@ func quernRow1Unordered(r *host.Run, blockX int, data, flag, out []int32, dimX i
 //line order.go:115
 		if threadX > 0 {
 			continue
+//line order.go:117:50000
 		}
+//line order.go:118:50000
 		if blockX == 0 {
+//line order.go:119:50000
 			data[0] = 5
+//line order.go:120
 			kernel.StoreRelaxed(&flag[0], 1)
 		} else {
 //line order.go:121
@@ -4669,7 +7496,15 @@ func quernRow1Unordered(r *host.Run, blockX int, data, flag, out []int32, dimX i
 				out[0] = data[0]
 			}
 		}
+//line order.go:125:50000
 	}
+//line order.go:126:50000
+}
+
+//line quern_gen.go:7505:1
+func quernPlainWaitsForPanic(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_waitsForPanic(t, v0, v1) })
 }
 
 func quernHostWaitsForPanic(r *host.Run) {
@@ -4693,10 +7528,13 @@ func quernHostWaitsForPanic(r *host.Run) {
 func quernRow1WaitsForPanic(r *host.Run, ticket []uint32, c uint32, flag []uint32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line order.go:131
+//line order.go:131:50000
 		if threadX > 0 {
+//line order.go:132:50000
 			continue
+//line order.go:133:50000
 		}
+//line order.go:134
 		old := atomic.AddUint32(&ticket[0], 1) - c
 		if old == 0 {
 //line order.go:135
@@ -4705,6 +7543,10 @@ func quernRow1WaitsForPanic(r *host.Run, ticket []uint32, c uint32, flag []uint3
 		var loaded uint32
 //line order.go:137
 		for {
+			if r.Halted() {
+//line order.go:137
+				r.Halt()
+			}
 //line order.go:137
 			loaded = host.Load(r, &flag[0])
 			if !(loaded == 0) {
@@ -4712,6 +7554,12 @@ func quernRow1WaitsForPanic(r *host.Run, ticket []uint32, c uint32, flag []uint3
 			}
 		}
 	}
+}
+
+//line quern_gen.go:7560:1
+func quernPlainTimes(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[int64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_times(t, v0, v1, v2) })
 }
 
 func quernHostTimes(r *host.Run) {
@@ -4749,6 +7597,11 @@ func quernRow1Times(r *host.Run, x []float32, base, n int, clocks []int64, dimX 
 //line order.go:147
 		v := x[i]
 		for i2 := 0; i2 < n; i2++ {
+			if r.Halted() {
+//line order.go:148
+				r.Halt()
+			}
+//line order.go:149
 			v = v*0.5 + 1
 		}
 		x[i] = v
@@ -4759,6 +7612,305 @@ func quernRow1Times(r *host.Run, x []float32, base, n int, clocks []int64, dimX 
 //line order.go:153
 		clocks[2*i+1] = now4 - begin
 	}
+}
+
+//line quern_gen.go:7618:1
+func quernPlainShiftFew(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_shiftFew(t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostShiftFew(r *host.Run) {
+	width := host.Value[int](r, 0)
+	to := host.Value[int](r, 1)
+	from := host.Value[int](r, 2)
+	dst := host.Slice[int32](r, 3)
+	src := host.Slice[int32](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShiftFew(r, base, width, dst, src, to, from, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShiftFew(r *host.Run, base, width int, dst, src []int32, to, from, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := (base + threadX) * width
+		t1 := i + to
+		t3 := i + from
+//line overlap.go:16:60000
+		if i+width <= len(dst) && i+width <= len(src) {
+//line overlap.go:17:60000
+			t2 := dst[t1:]
+//line overlap.go:17:60000
+			t4 := src[t3:]
+//line overlap.go:17:60000
+			*(*[5]int32)(t2) = *(*[5]int32)(t4)
+//line overlap.go:18:60000
+		}
+//line overlap.go:19:60000
+	}
+//line overlap.go:20:60000
+}
+
+//line quern_gen.go:7667:1
+func quernPlainShiftMany(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[int32](r, 3), host.Slice[int32](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_shiftMany(t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostShiftMany(r *host.Run) {
+	width := host.Value[int](r, 0)
+	to := host.Value[int](r, 1)
+	from := host.Value[int](r, 2)
+	dst := host.Slice[int32](r, 3)
+	src := host.Slice[int32](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShiftMany(r, base, width, dst, src, to, from, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShiftMany(r *host.Run, base, width int, dst, src []int32, to, from, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := (base + threadX) * width
+		t1 := i + to
+		t3 := i + from
+//line overlap.go:23:60000
+		if i+width <= len(dst) && i+width <= len(src) {
+//line overlap.go:24:60000
+			t2 := dst[t1:]
+//line overlap.go:24:60000
+			t4 := src[t3:]
+//line overlap.go:24:60000
+			*(*[150]int32)(t2) = *(*[150]int32)(t4)
+//line overlap.go:25:60000
+		}
+//line overlap.go:26:60000
+	}
+//line overlap.go:27:60000
+}
+
+//line quern_gen.go:7716:1
+func quernPlainShiftSpots(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Slice[spot](r, 3), host.Slice[spot](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_shiftSpots(t, v0, v1, v2, v3, v4) })
+}
+
+func quernHostShiftSpots(r *host.Run) {
+	width := host.Value[int](r, 0)
+	to := host.Value[int](r, 1)
+	from := host.Value[int](r, 2)
+	dst := host.Slice[spot](r, 3)
+	src := host.Slice[spot](r, 4)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShiftSpots(r, base, width, dst, src, to, from, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShiftSpots(r *host.Run, base, width int, dst, src []spot, to, from, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := (base + threadX) * width
+		t1 := i + to
+		t3 := i + from
+		t5 := i + to
+		t7 := i + from
+//line overlap.go:30:60000
+		if i+width <= len(dst) && i+width <= len(src) {
+//line overlap.go:31:60000
+			t2 := dst[t1:]
+//line overlap.go:31:60000
+			t4 := src[t3:]
+//line overlap.go:31:60000
+			*(*[3]spot)(t2) = *(*[3]spot)(t4)
+//line overlap.go:32:60000
+			t6 := dst[t5:]
+//line overlap.go:32:60000
+			t8 := src[t7:]
+//line overlap.go:32:60000
+			*(*[30]spot)(t6) = *(*[30]spot)(t8)
+//line overlap.go:33:60000
+		}
+//line overlap.go:34:60000
+	}
+//line overlap.go:35:60000
+}
+
+//line quern_gen.go:7773:1
+func quernPlainShiftPlaces(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Value[int](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_shiftPlaces(t, v0, v1, v2) })
+}
+
+func quernHostShiftPlaces(r *host.Run) {
+	to := host.Value[int](r, 0)
+	from := host.Value[int](r, 1)
+	x := host.Slice[int32](r, 2)
+	c := int(100)
+	tile := host.Shared[[4][100]int32](r, 0)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * 4
+		for threadZ := range 1 {
+			for threadY := range 1 {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ShiftPlaces(r, x, base, c, tile, to, from)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ShiftPlaces(r *host.Run, x []int32, base, c int, tile *[4][100]int32, to, from int) {
+	for threadX := range 4 {
+		r.ThreadIdx.X = threadX
+		t1 := 100 * (base + threadX)
+//line overlap.go:43:60000
+		x2 := x
+//line overlap.go:45:60000
+		x2 = x2[t1:][:c]
+//line overlap.go:46:60000
+		_ = tile[threadX]
+//line overlap.go:46:60000
+		own := tile[threadX][:]
+//line overlap.go:47:60000
+		local := [100]int32{}
+//line overlap.go:48:60000
+		for i := 0; i < len(x2); i++ {
+//line overlap.go:48:60000
+			v := x2[i]
+//line overlap.go:49:60000
+			t3 := own
+//line overlap.go:50:60000
+			t4 := i
+//line overlap.go:49:60000
+			_ = t3[t4]
+//line overlap.go:50:60000
+			t5 := 99 - i
+//line overlap.go:49:60000
+			_ = local[t5]
+//line overlap.go:50:60000
+			t6 := v
+//line overlap.go:51:60000
+			t7 := v
+//line overlap.go:49:60000
+			t3[t4] = t6
+//line overlap.go:49:60000
+			local[t5] = t7
+//line overlap.go:50:60000
+		}
+//line overlap.go:51:60000
+		t9 := own[to:]
+//line overlap.go:51:60000
+		t11 := own[from:]
+//line overlap.go:51:60000
+		*(*[4]int32)(t9) = *(*[4]int32)(t11)
+//line overlap.go:52:60000
+		t13 := local[to:]
+//line overlap.go:52:60000
+		t15 := local[from:]
+//line overlap.go:52:60000
+		*(*[4]int32)(t13) = *(*[4]int32)(t15)
+//line overlap.go:53:60000
+		t17 := own[to:]
+//line overlap.go:53:60000
+		t18 := (*[90]int32)(t17)
+//line overlap.go:53:60000
+		t20 := own[from:]
+//line overlap.go:53:60000
+		t21 := (*[90]int32)(t20)
+//line overlap.go:53:60000
+		moveThrough(t18, t21)
+//line overlap.go:54:60000
+		t23 := local[to:]
+//line overlap.go:54:60000
+		t24 := (*[90]int32)(t23)
+//line overlap.go:54:60000
+		t26 := local[from:]
+//line overlap.go:54:60000
+		t27 := (*[90]int32)(t26)
+//line overlap.go:54:60000
+		moveThrough(t24, t27)
+//line overlap.go:55:60000
+		t29 := local[from:]
+//line overlap.go:55:60000
+		t30 := (*[80]int32)(t29)
+//line overlap.go:55:60000
+		t32 := local[to:]
+//line overlap.go:55:60000
+		t33 := (*[80]int32)(t32)
+//line overlap.go:56:60000
+		p := t30
+//line overlap.go:57:60000
+		q := t33
+//line overlap.go:56:60000
+		if to == 3 {
+//line overlap.go:57:60000
+			t35 := own[to:]
+//line overlap.go:57:60000
+			q = (*[80]int32)(t35)
+//line overlap.go:58:60000
+		}
+//line overlap.go:59:60000
+		t36 := p
+//line overlap.go:60:60000
+		t37 := q
+//line overlap.go:59:60000
+		t38 := *q
+//line overlap.go:59:60000
+		t39 := *p
+//line overlap.go:59:60000
+		*t36 = t38
+//line overlap.go:59:60000
+		*t37 = t39
+//line overlap.go:60:60000
+		for i2 := 0; i2 < len(x2); i2++ {
+//line overlap.go:61:60000
+			x2[i2] = own[i2]*1000 + local[i2]
+//line overlap.go:62:60000
+		}
+//line overlap.go:63:60000
+	}
+//line overlap.go:64:60000
+}
+
+//line quern_gen.go:7911:1
+func quernPlainReverse(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_reverse(t, v0) })
 }
 
 func quernHostReverse(r *host.Run) {
@@ -4792,27 +7944,44 @@ func quernRow1Reverse(r *host.Run, s, x []int32, base, dimX int) {
 		row := s[:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line shared.go:12
+//line shared.go:12:70000
 			row[threadX] = row2[threadX]
+//line shared.go:13:70000
 		}
+//line shared.go:14:70000
 		return
+//line shared.go:15:70000
 	}
+//line shared.go:16:70000
 	for threadX := range dimX {
+//line shared.go:17:70000
 		r.ThreadIdx.X = threadX
+//line shared.go:18:70000
 		i := base + threadX
-//line shared.go:12
+//line shared.go:12:70000
 		s[threadX] = x[i]
+//line shared.go:13:70000
 	}
+//line shared.go:14:70000
 }
 
 //go:noinline
+//line quern_gen.go:7970:1
 func quernRow2Reverse(r *host.Run, x []int32, base int, s []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line shared.go:14
+//line shared.go:14:70000
 		x[i] = s[dimX-1-threadX]
+//line shared.go:15:70000
 	}
+//line shared.go:16:70000
+}
+
+//line quern_gen.go:7982:1
+func quernPlainViews(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint32](r, 0), host.Slice[uint8](r, 1), host.Slice[int](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_views(t, v0, v1, v2) })
 }
 
 func quernHostViews(r *host.Run) {
@@ -4838,84 +8007,133 @@ func quernHostViews(r *host.Run) {
 				quernRow1Views(r, w, words, dimX)
 			}
 		}
-//line shared.go:28
+//line shared.go:28:70000
 		iFirst = 0
+//line shared.go:29:70000
 		for ; iFirst < len(bytes); iFirst += dimX {
+//line shared.go:30:70000
 			for threadZ := range dimZ {
+//line shared.go:31:70000
 				for threadY := range dimY {
+//line shared.go:32:70000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line shared.go:33:70000
 					quernRow2Views(r, iFirst, bytes, b, dimX)
+//line shared.go:34:70000
 				}
+//line shared.go:35:70000
 			}
+//line shared.go:36:70000
 		}
+//line shared.go:37:70000
 		for threadZ := range dimZ {
+//line shared.go:38:70000
 			for threadY := range dimY {
+//line shared.go:39:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line shared.go:40:70000
 				quernRow3Views(r, lengths, t3, t4, dynamic, dynamic2, c, c2, dimX)
+//line shared.go:41:70000
 			}
+//line shared.go:42:70000
 		}
+//line shared.go:43:70000
 	}
+//line shared.go:44:70000
 }
 
 //go:noinline
+//line quern_gen.go:8047:1
 func quernRow1Views(r *host.Run, w, words []uint32, dimX int) {
 	count := max(0, min(dimX, len(w)))
 	if count <= len(w) && count <= len(words) {
 		row := w[:count]
 		row2 := words[:count]
 		for threadX := range count {
-//line shared.go:24
+//line shared.go:24:70000
 			row[threadX] = row2[threadX]
+//line shared.go:25:70000
 		}
+//line shared.go:26:70000
 		return
+//line shared.go:27:70000
 	}
+//line shared.go:28:70000
 	for threadX := range dimX {
+//line shared.go:29:70000
 		r.ThreadIdx.X = threadX
-//line shared.go:23
+//line shared.go:23:70000
 		if threadX < len(w) {
+//line shared.go:24:70000
 			w[threadX] = words[threadX]
+//line shared.go:25:70000
 		}
+//line shared.go:26:70000
 	}
+//line shared.go:27:70000
 }
 
 //go:noinline
+//line quern_gen.go:8078:1
 func quernRow2Views(r *host.Run, iFirst int, bytes, b []uint8, dimX int) {
 	count2 := max(0, min(dimX, len(bytes)-iFirst))
 	if iFirst >= 0 && count2 <= len(bytes)-iFirst && count2 <= len(b)-iFirst {
 		row3 := bytes[iFirst:][:count2]
 		row4 := b[iFirst:][:count2]
 		for threadX := range count2 {
-//line shared.go:29
+//line shared.go:29:70000
 			row3[threadX] = row4[threadX]
+//line shared.go:30:70000
 		}
+//line shared.go:31:70000
 		return
+//line shared.go:32:70000
 	}
+//line shared.go:33:70000
 	for threadX := range dimX {
+//line shared.go:34:70000
 		r.ThreadIdx.X = threadX
-//line shared.go:28
+//line shared.go:28:70000
 		if iFirst+threadX < len(bytes) {
+//line shared.go:29:70000
 			bytes[iFirst+threadX] = b[iFirst+threadX]
+//line shared.go:30:70000
 		}
+//line shared.go:31:70000
 	}
+//line shared.go:32:70000
 }
 
 //go:noinline
+//line quern_gen.go:8109:1
 func quernRow3Views(r *host.Run, lengths []int, t3, t4 int, dynamic [][3]float64, dynamic2 []int16, c, c2, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line shared.go:31
+//line shared.go:31:70000
 		if threadX == 0 {
+//line shared.go:32:70000
 			_ = lengths[0]
-//line shared.go:32
+//line shared.go:32:70000
 			_ = lengths[1]
-//line shared.go:32
+//line shared.go:32:70000
 			lengths[0] = t3
-//line shared.go:32
+//line shared.go:32:70000
 			lengths[1] = t4
+//line shared.go:33:70000
 			lengths[2] = len(dynamic)
+//line shared.go:34:70000
 			lengths[3] = cap(dynamic2[c:c2])
+//line shared.go:35:70000
 		}
+//line shared.go:36:70000
 	}
+//line shared.go:37:70000
+}
+
+//line quern_gen.go:8134:1
+func quernPlainBeside(r *host.Run) {
+	v0 := host.Slice[float32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_beside(t, v0) })
 }
 
 func quernHostBeside(r *host.Run) {
@@ -4956,53 +8174,84 @@ func quernRow1Beside(r *host.Run, s, x []float32, base, dimX int) {
 		row := s[:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line shared.go:45
+//line shared.go:45:70000
 			row[threadX] = row2[threadX]
+//line shared.go:46:70000
 		}
+//line shared.go:47:70000
 		return
+//line shared.go:48:70000
 	}
+//line shared.go:49:70000
 	for threadX := range dimX {
+//line shared.go:50:70000
 		r.ThreadIdx.X = threadX
-//line shared.go:45
+//line shared.go:45:70000
 		s[threadX] = x[base+threadX]
+//line shared.go:46:70000
 	}
+//line shared.go:47:70000
 }
 
 //go:noinline
+//line quern_gen.go:8198:1
 func quernRow2Beside(r *host.Run, s []float32, dimX int, total *float32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line shared.go:47
+//line shared.go:47:70000
 		if threadX == 0 {
+//line shared.go:48:70000
 			var sum float32
+//line shared.go:49:70000
 			t1 := s[:dimX]
+//line shared.go:50:70000
 			for i := 0; i < len(t1); i++ {
-//line shared.go:49
+//line shared.go:49:70000
 				v := t1[i]
+//line shared.go:50:70000
 				sum += v
+//line shared.go:51:70000
 			}
+//line shared.go:52:70000
 			*total = sum
+//line shared.go:53:70000
 		}
+//line shared.go:54:70000
 	}
+//line shared.go:55:70000
 }
 
 //go:noinline
+//line quern_gen.go:8226:1
 func quernRow3Beside(r *host.Run, x []float32, base int, total *float32, s []float32, dimX int) {
 	count2 := dimX
 	if base >= 0 && count2 <= len(x)-base && count2 <= len(s) {
 		row3 := x[base:][:count2]
 		row4 := s[:count2]
 		for threadX := range count2 {
-//line shared.go:55
+//line shared.go:55:70000
 			row3[threadX] = *total - row4[threadX]
+//line shared.go:56:70000
 		}
+//line shared.go:57:70000
 		return
+//line shared.go:58:70000
 	}
+//line shared.go:59:70000
 	for threadX := range dimX {
+//line shared.go:60:70000
 		r.ThreadIdx.X = threadX
-//line shared.go:55
+//line shared.go:55:70000
 		x[base+threadX] = *total - s[threadX]
+//line shared.go:56:70000
 	}
+//line shared.go:57:70000
+}
+
+//line quern_gen.go:8252:1
+func quernPlainThroughFunction(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_throughFunction(t, v0) })
 }
 
 func quernHostThroughFunction(r *host.Run) {
@@ -5017,46 +8266,75 @@ func quernHostThroughFunction(r *host.Run) {
 	h := len(s) / 2
 	for r.Next() {
 		r.ThreadIdx = kernel.Dim3{}
-//line shared.go:61
+//line shared.go:61:70000
 		result0 = s[t1:]
+//line shared.go:62:70000
 		for threadZ := range dimZ {
+//line shared.go:63:70000
 			for threadY := range dimY {
+//line shared.go:64:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line shared.go:65:70000
 				quernRow1ThroughFunction(r, result0, s, t12, dimX)
+//line shared.go:66:70000
 			}
+//line shared.go:67:70000
 		}
+//line shared.go:68:70000
 		for threadZ := range dimZ {
+//line shared.go:69:70000
 			for threadY := range dimY {
+//line shared.go:70:70000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line shared.go:71:70000
 				quernRow2ThroughFunction(r, dimX, s, h, out)
+//line shared.go:72:70000
 			}
+//line shared.go:73:70000
 		}
+//line shared.go:74:70000
 	}
+//line shared.go:75:70000
 }
 
 //go:noinline
+//line quern_gen.go:8302:1
 func quernRow1ThroughFunction(r *host.Run, result0, s []int32, t12, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line shared.go:68
+//line shared.go:68:70000
 		if threadX < len(result0) {
-//line shared.go:61
+//line shared.go:61:70000
 			result02 := s[t12:]
-//line shared.go:69
+//line shared.go:69:70000
 			result02[threadX] = int32(threadX * threadX)
+//line shared.go:70:70000
 		}
+//line shared.go:71:70000
 	}
+//line shared.go:72:70000
 }
 
 //go:noinline
+//line quern_gen.go:8320:1
 func quernRow2ThroughFunction(r *host.Run, dimX int, s []int32, h int, out []int32) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line shared.go:74
+//line shared.go:74:70000
 		for i := threadX; i < len(s)-h; i += dimX {
+//line shared.go:75:70000
 			out[i] = s[h+i]
+//line shared.go:76:70000
 		}
+//line shared.go:77:70000
 	}
+//line shared.go:78:70000
+}
+
+//line quern_gen.go:8335:1
+func quernPlainOutside(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_outside(t, v0) })
 }
 
 func quernHostOutside(r *host.Run) {
@@ -5082,18 +8360,33 @@ func quernRow1Outside(r *host.Run, s, out []int32, dimX int) {
 		row := s[:count]
 		row2 := out[:count]
 		for threadX := range count {
-//line shared.go:84
+//line shared.go:84:70000
 			row[threadX] = 1
+//line shared.go:85:70000
 			row2[threadX] = row[threadX]
+//line shared.go:86:70000
 		}
+//line shared.go:87:70000
 		return
+//line shared.go:88:70000
 	}
+//line shared.go:89:70000
 	for threadX := range dimX {
+//line shared.go:90:70000
 		r.ThreadIdx.X = threadX
-//line shared.go:84
+//line shared.go:84:70000
 		s[threadX] = 1
+//line shared.go:85:70000
 		out[threadX] = s[threadX]
+//line shared.go:86:70000
 	}
+//line shared.go:87:70000
+}
+
+//line quern_gen.go:8387:1
+func quernPlainLarge(r *host.Run) {
+	v0 := host.Slice[float32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_large(t, v0) })
 }
 
 func quernHostLarge(r *host.Run) {
@@ -5126,25 +8419,43 @@ func quernHostLarge(r *host.Run) {
 func quernRow1Large(r *host.Run, a *[2][8192]float32, x []float32, base int, d []float32, flag *[3]uint8, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line shared.go:97
+//line shared.go:97:70000
 		a[0][threadX] = x[base+threadX]
+//line shared.go:98:70000
 		a[1][8191-threadX] = x[base+threadX] * 2
+//line shared.go:99:70000
 		if threadX < len(d) {
+//line shared.go:100:70000
 			d[threadX] = 100
+//line shared.go:101:70000
 		}
+//line shared.go:102:70000
 		if threadX == 0 {
+//line shared.go:103:70000
 			flag[2] = 7
+//line shared.go:104:70000
 		}
+//line shared.go:105:70000
 	}
+//line shared.go:106:70000
 }
 
 //go:noinline
+//line quern_gen.go:8445:1
 func quernRow2Large(r *host.Run, x []float32, base int, a *[2][8192]float32, dimX int, d []float32, flag *[3]uint8) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line shared.go:107
+//line shared.go:107:70000
 		x[base+threadX] = a[0][dimX-1-threadX] + a[1][8191-(dimX-1-threadX)] + d[threadX%len(d)] + float32(flag[2])
+//line shared.go:108:70000
 	}
+//line shared.go:109:70000
+}
+
+//line quern_gen.go:8456:1
+func quernPlainPutsWords_parcel(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[parcel](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_putsWords_parcel(t, v0, v1, v2) })
 }
 
 func quernHostPutsWords_parcel(r *host.Run) {
@@ -5176,28 +8487,47 @@ func quernRow1PutsWords_parcel(r *host.Run, base int, messages []parcel, out []u
 			i := base + threadX
 			t2 := i * step
 			t3 := uint64(i+1) << 32
-//line words.go:57
+//line words.go:57:80000
 			_ = row[threadX]
+//line words.go:58:80000
 			t6 := &row[threadX]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 		return
+//line words.go:60:80000
 	}
+//line words.go:61:80000
 	for threadX := range dimX {
+//line words.go:62:80000
 		r.ThreadIdx.X = threadX
+//line words.go:63:80000
 		i := base + threadX
+//line words.go:64:80000
 		t2 := i * step
+//line words.go:65:80000
 		t3 := uint64(i+1) << 32
-//line words.go:56
+//line words.go:56:80000
 		if i < len(messages) {
+//line words.go:57:80000
 			_ = messages[i]
-//line words.go:57
+//line words.go:57:80000
 			t6 := &messages[i]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 	}
+//line words.go:60:80000
+}
+
+//line quern_gen.go:8528:1
+func quernPlainPutsWords_crate(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[crate](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_putsWords_crate(t, v0, v1, v2) })
 }
 
 func quernHostPutsWords_crate(r *host.Run) {
@@ -5229,28 +8559,47 @@ func quernRow1PutsWords_crate(r *host.Run, base int, messages []crate, out []uin
 			i := base + threadX
 			t2 := i * step
 			t3 := uint64(i+1) << 32
-//line words.go:57
+//line words.go:57:80000
 			_ = row[threadX]
+//line words.go:58:80000
 			t6 := &row[threadX]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 		return
+//line words.go:60:80000
 	}
+//line words.go:61:80000
 	for threadX := range dimX {
+//line words.go:62:80000
 		r.ThreadIdx.X = threadX
+//line words.go:63:80000
 		i := base + threadX
+//line words.go:64:80000
 		t2 := i * step
+//line words.go:65:80000
 		t3 := uint64(i+1) << 32
-//line words.go:56
+//line words.go:56:80000
 		if i < len(messages) {
+//line words.go:57:80000
 			_ = messages[i]
-//line words.go:57
+//line words.go:57:80000
 			t6 := &messages[i]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 	}
+//line words.go:60:80000
+}
+
+//line quern_gen.go:8600:1
+func quernPlainPutsWords_bytes9(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[bytes9](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_putsWords_bytes9(t, v0, v1, v2) })
 }
 
 func quernHostPutsWords_bytes9(r *host.Run) {
@@ -5282,28 +8631,47 @@ func quernRow1PutsWords_bytes9(r *host.Run, base int, messages []bytes9, out []u
 			i := base + threadX
 			t2 := i * step
 			t3 := uint64(i+1) << 32
-//line words.go:57
+//line words.go:57:80000
 			_ = row[threadX]
+//line words.go:58:80000
 			t6 := &row[threadX]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 		return
+//line words.go:60:80000
 	}
+//line words.go:61:80000
 	for threadX := range dimX {
+//line words.go:62:80000
 		r.ThreadIdx.X = threadX
+//line words.go:63:80000
 		i := base + threadX
+//line words.go:64:80000
 		t2 := i * step
+//line words.go:65:80000
 		t3 := uint64(i+1) << 32
-//line words.go:56
+//line words.go:56:80000
 		if i < len(messages) {
+//line words.go:57:80000
 			_ = messages[i]
-//line words.go:57
+//line words.go:57:80000
 			t6 := &messages[i]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 	}
+//line words.go:60:80000
+}
+
+//line quern_gen.go:8672:1
+func quernPlainPutsWords_float32(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_putsWords_float32(t, v0, v1, v2) })
 }
 
 func quernHostPutsWords_float32(r *host.Run) {
@@ -5335,28 +8703,47 @@ func quernRow1PutsWords_float32(r *host.Run, base int, messages []float32, out [
 			i := base + threadX
 			t2 := i * step
 			t3 := uint64(i+1) << 32
-//line words.go:57
+//line words.go:57:80000
 			_ = row[threadX]
+//line words.go:58:80000
 			t6 := &row[threadX]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 		return
+//line words.go:60:80000
 	}
+//line words.go:61:80000
 	for threadX := range dimX {
+//line words.go:62:80000
 		r.ThreadIdx.X = threadX
+//line words.go:63:80000
 		i := base + threadX
+//line words.go:64:80000
 		t2 := i * step
+//line words.go:65:80000
 		t3 := uint64(i+1) << 32
-//line words.go:56
+//line words.go:56:80000
 		if i < len(messages) {
+//line words.go:57:80000
 			_ = messages[i]
-//line words.go:57
+//line words.go:57:80000
 			t6 := &messages[i]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 	}
+//line words.go:60:80000
+}
+
+//line quern_gen.go:8744:1
+func quernPlainPutsWords_flag(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[flag](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_putsWords_flag(t, v0, v1, v2) })
 }
 
 func quernHostPutsWords_flag(r *host.Run) {
@@ -5388,28 +8775,47 @@ func quernRow1PutsWords_flag(r *host.Run, base int, messages []flag, out []uint6
 			i := base + threadX
 			t2 := i * step
 			t3 := uint64(i+1) << 32
-//line words.go:57
+//line words.go:57:80000
 			_ = row[threadX]
+//line words.go:58:80000
 			t6 := &row[threadX]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 		return
+//line words.go:60:80000
 	}
+//line words.go:61:80000
 	for threadX := range dimX {
+//line words.go:62:80000
 		r.ThreadIdx.X = threadX
+//line words.go:63:80000
 		i := base + threadX
+//line words.go:64:80000
 		t2 := i * step
+//line words.go:65:80000
 		t3 := uint64(i+1) << 32
-//line words.go:56
+//line words.go:56:80000
 		if i < len(messages) {
+//line words.go:57:80000
 			_ = messages[i]
-//line words.go:57
+//line words.go:57:80000
 			t6 := &messages[i]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 	}
+//line words.go:60:80000
+}
+
+//line quern_gen.go:8816:1
+func quernPlainPutsWords_int64(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int64](r, 1), host.Slice[uint64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_putsWords_int64(t, v0, v1, v2) })
 }
 
 func quernHostPutsWords_int64(r *host.Run) {
@@ -5441,28 +8847,47 @@ func quernRow1PutsWords_int64(r *host.Run, base int, messages []int64, out []uin
 			i := base + threadX
 			t2 := i * step
 			t3 := uint64(i+1) << 32
-//line words.go:57
+//line words.go:57:80000
 			_ = row[threadX]
+//line words.go:58:80000
 			t6 := &row[threadX]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 		return
+//line words.go:60:80000
 	}
+//line words.go:61:80000
 	for threadX := range dimX {
+//line words.go:62:80000
 		r.ThreadIdx.X = threadX
+//line words.go:63:80000
 		i := base + threadX
+//line words.go:64:80000
 		t2 := i * step
+//line words.go:65:80000
 		t3 := uint64(i+1) << 32
-//line words.go:56
+//line words.go:56:80000
 		if i < len(messages) {
+//line words.go:57:80000
 			_ = messages[i]
-//line words.go:57
+//line words.go:57:80000
 			t6 := &messages[i]
-//line words.go:57
+//line words.go:57:80000
 			kernel.PutWords(out, t2, t3, t6)
+//line words.go:58:80000
 		}
+//line words.go:59:80000
 	}
+//line words.go:60:80000
+}
+
+//line quern_gen.go:8888:1
+func quernPlainSharedWords(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[uint64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_sharedWords(t, v0, v1) })
 }
 
 func quernHostSharedWords(r *host.Run) {
@@ -5497,18 +8922,21 @@ func quernRow1SharedWords(r *host.Run, m *[16]struct {
 		r.ThreadIdx.X = threadX
 		t5 := uint16(threadX)
 		t6 := float32(threadX) / 2
-//line words.go:71
+//line words.go:71:80000
 		_ = m[threadX].A
-//line words.go:71
+//line words.go:71:80000
 		_ = m[threadX].B
-//line words.go:71
+//line words.go:71:80000
 		m[threadX].A = t5
-//line words.go:71
+//line words.go:71:80000
 		m[threadX].B = t6
+//line words.go:72:80000
 	}
+//line words.go:73:80000
 }
 
 //go:noinline
+//line quern_gen.go:8940:1
 func quernRow2SharedWords(r *host.Run, out []uint64, step int, m *[16]struct {
 	A uint16
 	B float32
@@ -5517,9 +8945,17 @@ func quernRow2SharedWords(r *host.Run, out []uint64, step int, m *[16]struct {
 		r.ThreadIdx.X = threadX
 		t8 := threadX * step
 		t9 := uint64(threadX+1) << 32
-//line words.go:73
+//line words.go:73:80000
 		kernel.PutWords(out, t8, t9, m)
+//line words.go:74:80000
 	}
+//line words.go:75:80000
+}
+
+//line quern_gen.go:8956:1
+func quernPlainWordsBeyond(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[uint64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_wordsBeyond(t, v0, v1) })
 }
 
 func quernHostWordsBeyond(r *host.Run) {
@@ -5539,10 +8975,13 @@ func quernHostWordsBeyond(r *host.Run) {
 func quernRow1WordsBeyond(r *host.Run, out []uint64, from int) {
 	for threadX := range 1 {
 		r.ThreadIdx.X = threadX
-//line words.go:80
+//line words.go:80:80000
 		m := [3]int32{1, 2, 3}
+//line words.go:81:80000
 		t3 := &m
-//line words.go:81
+//line words.go:81:80000
 		kernel.PutWords(out, from, 0, t3)
+//line words.go:82:80000
 	}
+//line words.go:83:80000
 }

@@ -11,16 +11,50 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/output",
+	Text:    quern_gen_ptx,
+	Sum:     "32c11e9d095549f3286ce4b2b56a9615098c342be866b454bd40d3ce5dd43275",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__assembled func(t kernel.Thread, x []uint32, f []float64, out []uint32)
+	quern_gen_is_stale__run_go_generate__paused    func(t kernel.Thread, out []int32)
+	quern_gen_is_stale__run_go_generate__asserted  func(t kernel.Thread, x []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__report    func(t kernel.Thread, big int, flags []bool, x []float64)
+	quern_gen_is_stale__run_go_generate__chatter   func(t kernel.Thread, n int)
+	quern_gen_is_stale__run_go_generate__words     func(t kernel.Thread, seed uint64, n int, out []uint32)
+	quern_gen_is_stale__run_go_generate__draws     func(t kernel.Thread, seed uint64, out []float64)
+	quern_gen_is_stale__run_go_generate__sampled   func(t kernel.Thread, image kernel.Texture2D[float32], u []float32, v []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__blended   func(t kernel.Thread, two kernel.Texture2D[kernel.Vec2[float32]], four kernel.Texture2D[kernel.Vec4[float32]], u []float32, v []float32, outTwo []kernel.Vec2[float32], outFour []kernel.Vec4[float32])
+	quern_gen_is_stale__run_go_generate__fetched   func(t kernel.Thread, image kernel.Texture2D[float32], out []float32)
+)
+
+var (
+	quern_assembled quern_gen_is_stale__run_go_generate__assembled = assembled
+	quern_paused    quern_gen_is_stale__run_go_generate__paused    = paused
+	quern_asserted  quern_gen_is_stale__run_go_generate__asserted  = asserted
+	quern_report    quern_gen_is_stale__run_go_generate__report    = report
+	quern_chatter   quern_gen_is_stale__run_go_generate__chatter   = chatter
+	quern_words     quern_gen_is_stale__run_go_generate__words     = words
+	quern_draws     quern_gen_is_stale__run_go_generate__draws     = draws
+	quern_sampled   quern_gen_is_stale__run_go_generate__sampled   = sampled
+	quern_blended   quern_gen_is_stale__run_go_generate__blended   = blended
+	quern_fetched   quern_gen_is_stale__run_go_generate__fetched   = fetched
+)
 
 var quernAssembled = gpu.NewKernel(gpu.KernelInfo{
 	Name: "assembled", Package: "quern.dev/internal/conformance/output", Pos: "assembly.go:45",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "f", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483651, 0, -1, 1, 0, 0, 4, 1, 1, 5, 4, 1, 0, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 1, 5, 9, 2147483648, 0, -1, 1, 2, 0, 3, 1, 1, 5, 4, 1, 2, 0, 3, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483651, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -50,10 +84,9 @@ var quernAssembled = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "assembly.go", Line: 54, Col: 2},
 		}},
 	},
-	Host: quernHostAssembled,
+	Host:  quernHostAssembled,
+	Plain: quernPlainAssembled,
 })
-
-var _ = assembled // compiled, not called
 
 // LaunchAssembled runs assembled on the grid g.
 //
@@ -74,15 +107,14 @@ var quernPaused = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostPaused,
+	Host:  quernHostPaused,
+	Plain: quernPlainPaused,
 })
-
-var _ = paused // compiled, not called
 
 // LaunchPaused runs paused on the grid g.
 //
@@ -99,10 +131,10 @@ func LaunchPaused(s *gpu.Stream, g gpu.Grid, out *gpu.Buffer[int32]) error {
 var quernAsserted = gpu.NewKernel(gpu.KernelInfo{
 	Name: "asserted", Package: "quern.dev/internal/conformance/output", Pos: "assert.go:8",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "assert.go", Line: 10, Col: 3, Text: "assertion failed: the input is not negative"},
@@ -116,10 +148,9 @@ var quernAsserted = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "assert.go", Line: 11, Col: 3},
 		}},
 	},
-	Host: quernHostAsserted,
+	Host:  quernHostAsserted,
+	Plain: quernPlainAsserted,
 })
-
-var _ = asserted // compiled, not called
 
 // LaunchAsserted runs asserted on the grid g.
 //
@@ -138,10 +169,10 @@ var quernReport = gpu.NewKernel(gpu.KernelInfo{
 	Name: "report", Package: "quern.dev/internal/conformance/output", Pos: "printf.go:10",
 	Params: []gpu.Param{
 		{Name: "big", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "flags", Kind: gpu.Slice, Type: "bool", Size: 1},
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
+		{Name: "flags", Kind: gpu.Slice, Type: "bool", Size: 1, ReadOnly: true},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -158,10 +189,9 @@ var quernReport = gpu.NewKernel(gpu.KernelInfo{
 		{Text: "%v %v %g\n", Args: []string{"int64", "float32", "float64"}},
 		{Text: "done\n"},
 	},
-	Host: quernHostReport,
+	Host:  quernHostReport,
+	Plain: quernPlainReport,
 })
-
-var _ = report // compiled, not called
 
 // LaunchReport runs report on the grid g.
 //
@@ -182,7 +212,7 @@ var quernChatter = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -190,10 +220,9 @@ var quernChatter = gpu.NewKernel(gpu.KernelInfo{
 	Formats: []gpu.Format{
 		{Text: "%d %d\n", Args: []string{"int", "int"}},
 	},
-	Host: quernHostChatter,
+	Host:  quernHostChatter,
+	Plain: quernPlainChatter,
 })
-
-var _ = chatter // compiled, not called
 
 // LaunchChatter runs chatter on the grid g.
 //
@@ -214,7 +243,7 @@ var quernWords = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 2, 3, 2, 0, 5, 1, 1, 5, 4, 1, 2, 2, 3, 1, 1, 5, 3, 0, 1024, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 2, 3, 2, 0, 5, 1, 1, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -224,10 +253,9 @@ var quernWords = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "random.go", Line: 11, Col: 3},
 		}},
 	},
-	Host: quernHostWords,
+	Host:  quernHostWords,
+	Plain: quernPlainWords,
 })
-
-var _ = words // compiled, not called
 
 // LaunchWords runs words on the grid g.
 //
@@ -249,7 +277,7 @@ var quernDraws = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint64", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 9, 2147483655}, Sites: []gpu.Site{
@@ -275,10 +303,9 @@ var quernDraws = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "random.go", Line: 30, Col: 2},
 		}},
 	},
-	Host: quernHostDraws,
+	Host:  quernHostDraws,
+	Plain: quernPlainDraws,
 })
-
-var _ = draws // compiled, not called
 
 // LaunchDraws runs draws on the grid g.
 //
@@ -297,11 +324,11 @@ var quernSampled = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sampled", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:8",
 	Params: []gpu.Param{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
-		{Name: "u", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "u", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -313,10 +340,9 @@ var quernSampled = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 10, Col: 31},
 		}},
 	},
-	Host: quernHostSampled,
+	Host:  quernHostSampled,
+	Plain: quernPlainSampled,
 })
-
-var _ = sampled // compiled, not called
 
 // LaunchSampled runs sampled on the grid g.
 //
@@ -336,14 +362,14 @@ func LaunchSampled(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], u, 
 var quernBlended = gpu.NewKernel(gpu.KernelInfo{
 	Name: "blended", Package: "quern.dev/internal/conformance/output", Pos: "texture.go:17",
 	Params: []gpu.Param{
-		{Name: "two", Kind: gpu.Texture, Type: "kernel.Vec2[float32]", Size: 24},
-		{Name: "four", Kind: gpu.Texture, Type: "kernel.Vec4[float32]", Size: 24},
-		{Name: "u", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "outTwo", Kind: gpu.Slice, Type: "kernel.Vec2[float32]", Size: 8},
-		{Name: "outFour", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "two", Kind: gpu.Texture, Type: "quern.dev/kernel.Vec2[float32]", Size: 24},
+		{Name: "four", Kind: gpu.Texture, Type: "quern.dev/kernel.Vec4[float32]", Size: 24},
+		{Name: "u", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "outTwo", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
+		{Name: "outFour", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 2, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 2, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 9, 0}, Sites: []gpu.Site{
@@ -359,10 +385,9 @@ var quernBlended = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 20, Col: 3},
 		}},
 	},
-	Host: quernHostBlended,
+	Host:  quernHostBlended,
+	Plain: quernPlainBlended,
 })
-
-var _ = blended // compiled, not called
 
 // LaunchBlended runs blended on the grid g.
 //
@@ -387,7 +412,7 @@ var quernFetched = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 31, Col: 3},
@@ -396,10 +421,9 @@ var quernFetched = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 31, Col: 3},
 		}},
 	},
-	Host: quernHostFetched,
+	Host:  quernHostFetched,
+	Plain: quernPlainFetched,
 })
-
-var _ = fetched // compiled, not called
 
 // LaunchFetched runs fetched on the grid g.
 //
@@ -412,6 +436,11 @@ func LaunchFetched(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out
 	gpu.TextureArg(l, image)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainAssembled(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint32](r, 0), host.Slice[float64](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_assembled(t, v0, v1, v2) })
 }
 
 func quernHostAssembled(r *host.Run) {
@@ -552,6 +581,12 @@ func quernRow1Assembled(r *host.Run, base int, f []float64, x, out []uint32, dim
 	}
 }
 
+//line quern_gen.go:585:1
+func quernPlainPaused(r *host.Run) {
+	v0 := host.Slice[int32](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_paused(t, v0) })
+}
+
 func quernHostPaused(r *host.Run) {
 	out := host.Slice[int32](r, 0)
 	dimX := r.BlockDim.X
@@ -580,6 +615,12 @@ func quernRow1Paused(r *host.Run, base int, out []int32, dimX int) {
 			out[i]++
 		}
 	}
+}
+
+//line quern_gen.go:621:1
+func quernPlainAsserted(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_asserted(t, v0, v1) })
 }
 
 func quernHostAsserted(r *host.Run) {
@@ -633,6 +674,12 @@ func quernRow1Asserted(r *host.Run, base int, x, out []int32, dimX int) {
 	}
 }
 
+//line quern_gen.go:678:1
+func quernPlainReport(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[bool](r, 1), host.Slice[float64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_report(t, v0, v1, v2) })
+}
+
 func quernHostReport(r *host.Run) {
 	big := host.Value[int](r, 0)
 	flags := host.Slice[bool](r, 1)
@@ -665,17 +712,19 @@ func quernRow1Report(r *host.Run, base int, x []float64, flags []bool, t10 uint6
 			t32 := int8(-i)
 			t4 := uint16(i) + 65535
 			t9 := uint32(i) << 28
-//line printf.go:15
+//line printf.go:15:10000
 			t2 := row[threadX]
-//line printf.go:15
+//line printf.go:15:10000
 			host.Printf(r, "thread %d: %v\n", int(i), bool(t2))
+//line printf.go:16:10000
 			t5 := row2[threadX]
 //line printf.go:24
 			t3 := t5
 //line printf.go:24
 			host.Printf(r, "%d %d %v\n", int8(t32), uint16(t4), float64(t3))
-//line printf.go:17
+//line printf.go:17:10000
 			for k := 0; k < 3; k++ {
+//line printf.go:18
 				t7 := k
 				t8 := float32(k) / 4
 //line printf.go:18
@@ -692,20 +741,25 @@ func quernRow1Report(r *host.Run, base int, x []float64, flags []bool, t10 uint6
 		t32 := int8(-i)
 		t4 := uint16(i) + 65535
 		t9 := uint32(i) << 28
-//line printf.go:12
+//line printf.go:12:10000
 		if i >= len(x) {
+//line printf.go:13:10000
 			continue
+//line printf.go:14:10000
 		}
+//line printf.go:15:10000
 		t2 := flags[i]
-//line printf.go:15
+//line printf.go:15:10000
 		host.Printf(r, "thread %d: %v\n", int(i), bool(t2))
+//line printf.go:16:10000
 		t5 := x[i]
 //line printf.go:24
 		t3 := t5
 //line printf.go:24
 		host.Printf(r, "%d %d %v\n", int8(t32), uint16(t4), float64(t3))
-//line printf.go:17
+//line printf.go:17:10000
 		for k := 0; k < 3; k++ {
+//line printf.go:18
 			t7 := k
 			t8 := float32(k) / 4
 //line printf.go:18
@@ -714,6 +768,12 @@ func quernRow1Report(r *host.Run, base int, x []float64, flags []bool, t10 uint6
 		host.Printf(r, "%v %v %g\n", int64(t11), float32(36.5), float64(2))
 		host.Printf(r, "done\n")
 	}
+}
+
+//line quern_gen.go:774:1
+func quernPlainChatter(r *host.Run) {
+	v0 := host.Value[int](r, 0)
+	host.Plain(r, func(t kernel.Thread) { quern_chatter(t, v0) })
 }
 
 func quernHostChatter(r *host.Run) {
@@ -727,6 +787,10 @@ func quernHostChatter(r *host.Run) {
 		for range dimZ {
 			for range dimY {
 				for k := 0; k < n; k++ {
+					if r.Halted() {
+//line printf.go:30
+						r.Halt()
+					}
 					quernRow1Chatter(r, base, k, dimX)
 				}
 			}
@@ -735,12 +799,19 @@ func quernHostChatter(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:803:1
 func quernRow1Chatter(r *host.Run, base, k, dimX int) {
 	for threadX := range dimX {
 		t2 := base + threadX
 //line printf.go:31
 		host.Printf(r, "%d %d\n", int(t2), int(k))
 	}
+}
+
+//line quern_gen.go:812:1
+func quernPlainWords(r *host.Run) {
+	v0, v1, v2 := host.Value[uint64](r, 0), host.Value[int](r, 1), host.Slice[uint32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_words(t, v0, v1, v2) })
 }
 
 func quernHostWords(r *host.Run) {
@@ -768,16 +839,27 @@ func quernRow1Words(r *host.Run, seed uint64, base, n int, out []uint32, dimX in
 		r.ThreadIdx.X = threadX
 		t2 := uint64(base + threadX)
 		at := (base + threadX) * n
-//line random.go:9
+//line random.go:9:20000
 		result0 := kernel.NewRandom(seed, t2)
+//line random.go:10:20000
 		random := result0
-//line random.go:10
+//line random.go:10:20000
 		for i := 0; i < n; i++ {
+//line random.go:11:20000
 			result02 := random.Uint32()
-//line random.go:11
+//line random.go:11:20000
 			out[at+i] = result02
+//line random.go:12:20000
 		}
+//line random.go:13:20000
 	}
+//line random.go:14:20000
+}
+
+//line quern_gen.go:860:1
+func quernPlainDraws(r *host.Run) {
+	v0, v1 := host.Value[uint64](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_draws(t, v0, v1) })
 }
 
 func quernHostDraws(r *host.Run) {
@@ -804,48 +886,71 @@ func quernRow1Draws(r *host.Run, seed uint64, base int, out []float64, dimX int)
 		r.ThreadIdx.X = threadX
 		t2 := uint64(base + threadX)
 		t4 := (base + threadX) * 8
-//line random.go:19
+//line random.go:19:20000
 		result0 := kernel.NewRandom(seed, t2)
+//line random.go:20:20000
 		random := result0
-//line random.go:20
+//line random.go:20:20000
 		random.Skip(3)
+//line random.go:21:20000
 		at := out[t4:]
+//line random.go:22:20000
 		result02 := random.Uint32x4()
+//line random.go:23:20000
 		w := result02
-//line random.go:23
+//line random.go:23:20000
 		at[0] = float64(w[0] ^ w[1] ^ w[2] ^ w[3])
+//line random.go:24:20000
 		result03 := random.Float32()
-//line random.go:24
+//line random.go:24:20000
 		at[1] = float64(result03)
+//line random.go:25:20000
 		result04 := random.Float64()
-//line random.go:25
+//line random.go:25:20000
 		at[2] = result04
+//line random.go:26:20000
 		result05 := random.Uint32N(1000)
-//line random.go:26
+//line random.go:26:20000
 		at[3] = float64(result05)
+//line random.go:27:20000
 		x, y := random.Normal()
+//line random.go:28:20000
 		x2 := x
+//line random.go:29:20000
 		y2 := y
-//line random.go:28
+//line random.go:28:20000
 		t11 := at
-//line random.go:28
+//line random.go:28:20000
 		_ = t11[4]
+//line random.go:29:20000
 		t12 := at
-//line random.go:28
+//line random.go:28:20000
 		_ = t12[5]
+//line random.go:29:20000
 		t13 := float64(x2)
+//line random.go:30:20000
 		t14 := float64(y2)
-//line random.go:28
+//line random.go:28:20000
 		t11[4] = t13
-//line random.go:28
+//line random.go:28:20000
 		t12[5] = t14
+//line random.go:29:20000
 		result06 := random.Exponential()
-//line random.go:29
+//line random.go:29:20000
 		at[6] = float64(result06)
+//line random.go:30:20000
 		result07 := random.Uint64()
-//line random.go:30
+//line random.go:30:20000
 		at[7] = float64(result07 >> 12)
+//line random.go:31:20000
 	}
+//line random.go:32:20000
+}
+
+//line quern_gen.go:951:1
+func quernPlainSampled(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[kernel.Texture2D[float32]](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_sampled(t, v0, v1, v2, v3) })
 }
 
 func quernHostSampled(r *host.Run) {
@@ -877,29 +982,47 @@ func quernRow1Sampled(r *host.Run, base int, out, u, v []float32, image kernel.T
 		row3 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line texture.go:10
+//line texture.go:10:30000
 			t1 := row[threadX]
+//line texture.go:11:30000
 			t2 := row2[threadX]
-//line texture.go:10
+//line texture.go:10:30000
 			result := image.Sample(t1, t2)
+//line texture.go:11:30000
 			row3[threadX] = result
+//line texture.go:12:30000
 		}
+//line texture.go:13:30000
 		return
+//line texture.go:14:30000
 	}
+//line texture.go:15:30000
 	for threadX := range dimX {
+//line texture.go:16:30000
 		r.ThreadIdx.X = threadX
+//line texture.go:17:30000
 		i := base + threadX
-//line texture.go:9
+//line texture.go:9:30000
 		if i < len(out) {
+//line texture.go:10:30000
 			t1 := u[i]
-//line texture.go:10
+//line texture.go:10:30000
 			t2 := v[i]
-//line texture.go:10
+//line texture.go:10:30000
 			result := image.Sample(t1, t2)
-//line texture.go:10
+//line texture.go:10:30000
 			out[i] = result
+//line texture.go:11:30000
 		}
+//line texture.go:12:30000
 	}
+//line texture.go:13:30000
+}
+
+//line quern_gen.go:1023:1
+func quernPlainBlended(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[kernel.Texture2D[kernel.Vec2[float32]]](r, 0), host.Value[kernel.Texture2D[kernel.Vec4[float32]]](r, 1), host.Slice[float32](r, 2), host.Slice[float32](r, 3), host.Slice[kernel.Vec2[float32]](r, 4), host.Slice[kernel.Vec4[float32]](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_blended(t, v0, v1, v2, v3, v4, v5) })
 }
 
 func quernHostBlended(r *host.Run) {
@@ -934,46 +1057,67 @@ func quernRow1Blended(r *host.Run, base int, u, v []float32, two kernel.Texture2
 		row4 := outFour[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line texture.go:19
+//line texture.go:19:30000
 			t1 := row[threadX]
+//line texture.go:20:30000
 			t2 := row2[threadX]
-//line texture.go:19
+//line texture.go:19:30000
 			result := two.Sample(t1, t2)
+//line texture.go:20:30000
 			row3[threadX] = result
-//line texture.go:20
+//line texture.go:20:30000
 			t4 := row[threadX]
+//line texture.go:21:30000
 			t5 := row2[threadX]
-//line texture.go:20
+//line texture.go:20:30000
 			result2 := four.Sample(t4, t5)
-//line texture.go:20
+//line texture.go:20:30000
 			result0 := result2.Scale(0.5)
+//line texture.go:21:30000
 			row4[threadX] = result0
+//line texture.go:22:30000
 		}
+//line texture.go:23:30000
 		return
+//line texture.go:24:30000
 	}
+//line texture.go:25:30000
 	for threadX := range dimX {
+//line texture.go:26:30000
 		r.ThreadIdx.X = threadX
+//line texture.go:27:30000
 		i := base + threadX
-//line texture.go:18
+//line texture.go:18:30000
 		if i < len(u) {
+//line texture.go:19:30000
 			t1 := u[i]
-//line texture.go:19
+//line texture.go:19:30000
 			t2 := v[i]
-//line texture.go:19
+//line texture.go:19:30000
 			result := two.Sample(t1, t2)
-//line texture.go:19
+//line texture.go:19:30000
 			outTwo[i] = result
+//line texture.go:20:30000
 			t4 := u[i]
-//line texture.go:20
+//line texture.go:20:30000
 			t5 := v[i]
-//line texture.go:20
+//line texture.go:20:30000
 			result2 := four.Sample(t4, t5)
-//line texture.go:20
+//line texture.go:20:30000
 			result0 := result2.Scale(0.5)
-//line texture.go:20
+//line texture.go:20:30000
 			outFour[i] = result0
+//line texture.go:21:30000
 		}
+//line texture.go:22:30000
 	}
+//line texture.go:23:30000
+}
+
+//line quern_gen.go:1118:1
+func quernPlainFetched(r *host.Run) {
+	v0, v1 := host.Value[kernel.Texture2D[float32]](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_fetched(t, v0, v1) })
 }
 
 func quernHostFetched(r *host.Run) {
@@ -1002,19 +1146,27 @@ func quernRow1Fetched(r *host.Run, image kernel.Texture2D[float32], base, y int,
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		x := base + threadX
-//line texture.go:29
+//line texture.go:29:30000
 		result0 := image.Width()
+//line texture.go:30:30000
 		t2 := result0 + 4
-//line texture.go:29
+//line texture.go:29:30000
 		result02 := image.Height()
+//line texture.go:30:30000
 		t4 := result02 + 4
+//line texture.go:31:30000
 		w := t2
+//line texture.go:32:30000
 		h := t4
-//line texture.go:30
+//line texture.go:30:30000
 		if x < w && y < h {
+//line texture.go:31:30000
 			result03 := corner(image, x, y)
-//line texture.go:31
+//line texture.go:31:30000
 			out[y*w+x] = result03
+//line texture.go:32:30000
 		}
+//line texture.go:33:30000
 	}
+//line texture.go:34:30000
 }

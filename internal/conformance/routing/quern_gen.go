@@ -15,53 +15,193 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/routing",
+	Text:    quern_gen_ptx,
+	Sum:     "0255bca6ba149f9b4d1c37558bf3b6d4b012507c5415d0b5eed207759d30430a",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__plusOne func(t kernel.Thread, _ *uint32, in *Item, out *Item) kernel.Action
+	quern_gen_is_stale__run_go_generate__Item    struct {
+		Key    uint64
+		Value  int64
+		Stages int32
+		Ask    int32
+	}
+	quern_gen_is_stale__run_go_generate__actor_Shape struct {
+		Epoch      uint32
+		First      uint32
+		Slots      uint32
+		SideSlots  uint32
+		In         uint32
+		InStep     uint32
+		Out        uint32
+		OutStep    uint32
+		Reciprocal uint32
+		Batch      uint32
+		Stride     uint32
+		OutAt      uint32
+		RawAt      uint32
+		Messages   uint32
+		Leaves     uint32
+		Alone      uint32
+		Wakes      uint32
+		Nap        uint32
+		Idle       int64
+		Life       int64
+		Spin       int64
+		Clock      int64
+	}
+	quern_gen_is_stale__run_go_generate__timesTwo func(t kernel.Thread, _ *uint32, in *Item, out *Item) kernel.Action
+	quern_gen_is_stale__run_go_generate__tally    func(t kernel.Thread, state *Tally, in *Item, out *Tally) kernel.Action
+	quern_gen_is_stale__run_go_generate__Tally    struct {
+		Count  int64
+		Values int64
+		Stages int64
+		Keys   uint64
+		Last   int64
+		Turned int64
+	}
+	quern_gen_is_stale__run_go_generate__send          func(t kernel.Thread, c *actor.Context, _ *uint32, in *Order, out *Sent) kernel.Action
+	quern_gen_is_stale__run_go_generate__actor_Context struct {
+		Post    []uint64
+		Host    []uint64
+		Control []uint64
+		Mailbox uint32
+		ID      uint32
+		Wakes   uint32
+		Words   []uint32
+		At      uint32
+		To      actor.Target
+	}
+	quern_gen_is_stale__run_go_generate__actor_Target struct {
+		Box   uint32
+		Actor uint32
+		Tail  uint64
+		Head  uint32
+		Words []uint64
+		Ring  []uint64
+		Slots uint32
+		Step  uint32
+		Kind  uint32
+		Owner uint32
+	}
+	quern_gen_is_stale__run_go_generate__Order struct {
+		To     actor.Group[Item]
+		How    How
+		Member int32
+		Key    uint64
+		Value  int64
+	}
+	quern_gen_is_stale__run_go_generate__actor_Group_Item struct{ Place uint32 }
+	quern_gen_is_stale__run_go_generate__How              uint32
+	quern_gen_is_stale__run_go_generate__Sent             struct {
+		Taken   int32
+		Members int32
+		Refused int32
+	}
+	quern_gen_is_stale__run_go_generate__work func(t kernel.Thread, c *actor.Context, data []float32, state *Desk, in *Batch, out *Result) kernel.Action
+	quern_gen_is_stale__run_go_generate__Desk struct {
+		Kept  actor.Payload[float32]
+		Given int32
+		Sum   float32
+	}
+	quern_gen_is_stale__run_go_generate__actor_Payload_float32 struct {
+		Entry      uint32
+		Generation uint32
+		Offset     uint32
+		Length     uint32
+	}
+	quern_gen_is_stale__run_go_generate__Batch struct {
+		Values actor.Payload[float32]
+		Do     Do
+		Next   actor.Ref[Batch]
+	}
+	quern_gen_is_stale__run_go_generate__Do              uint32
+	quern_gen_is_stale__run_go_generate__actor_Ref_Batch struct {
+		Mailbox uint32
+		Actor   uint32
+	}
+	quern_gen_is_stale__run_go_generate__Result struct {
+		Sum    float32
+		Given  int32
+		Values actor.Payload[float32]
+	}
+)
+
+var (
+	_ quern_gen_is_stale__run_go_generate__plusOne  = plusOne
+	_                                               = (*quern_gen_is_stale__run_go_generate__Item)((*Item)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Shape)((*actor.Shape)(nil))
+	_ quern_gen_is_stale__run_go_generate__timesTwo = timesTwo
+	_ quern_gen_is_stale__run_go_generate__tally    = tally
+	_                                               = (*quern_gen_is_stale__run_go_generate__Tally)((*Tally)(nil))
+	_ quern_gen_is_stale__run_go_generate__send     = send
+	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Context)((*actor.Context)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Target)((*actor.Target)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__Order)((*Order)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Group_Item)((*actor.Group[Item])(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__How)((*How)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__Sent)((*Sent)(nil))
+	_ quern_gen_is_stale__run_go_generate__work     = work
+	_                                               = (*quern_gen_is_stale__run_go_generate__Desk)((*Desk)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Payload_float32)((*actor.Payload[float32])(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__Batch)((*Batch)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__Do)((*Do)(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__actor_Ref_Batch)((*actor.Ref[Batch])(nil))
+	_                                               = (*quern_gen_is_stale__run_go_generate__Result)((*Result)(nil))
+)
 
 var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "plusOneActor", Package: "quern.dev/internal/conformance/routing", Pos: "quern_gen.go:11",
+	Name: "plusOneActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:19",
+	Handler: "plusOne",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostPlusOneActor,
+	Plain:  quernPlainPlusOneActor,
 })
-
-var _ = plusOneActor // compiled, not called
 
 func plusOneActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint32, in *Item, out *Item) kernel.Action {
-		return plusOne(t, state, in, out)
+		return actor.Known(plusOne(t, state, in, out))
 	})
 }
 
@@ -75,50 +215,50 @@ func SpawnPlusOne(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.
 }
 
 var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "timesTwoActor", Package: "quern.dev/internal/conformance/routing", Pos: "quern_gen.go:11",
+	Name: "timesTwoActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:29",
+	Handler: "timesTwo",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostTimesTwoActor,
+	Plain:  quernPlainTimesTwoActor,
 })
-
-var _ = timesTwoActor // compiled, not called
 
 func timesTwoActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *uint32, in *Item, out *Item) kernel.Action {
-		return timesTwo(t, state, in, out)
+		return actor.Known(timesTwo(t, state, in, out))
 	})
 }
 
@@ -132,50 +272,50 @@ func SpawnTimesTwo(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring
 }
 
 var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "tallyActor", Package: "quern.dev/internal/conformance/routing", Pos: "quern_gen.go:11",
+	Name: "tallyActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:49",
+	Handler: "tally",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "Tally", Size: 48},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/routing.Tally", Size: 48, Layout: "struct{Count int64; Values int64; Stages int64; Keys uint64; Last int64; Turned int64}"},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostTallyActor,
+	Plain:  quernPlainTallyActor,
 })
-
-var _ = tallyActor // compiled, not called
 
 func tallyActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Tally, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, _ *actor.Context, state *Tally, in *Item, out *Tally) kernel.Action {
-		return tally(t, state, in, out)
+		return actor.Known(tally(t, state, in, out))
 	})
 }
 
@@ -189,55 +329,68 @@ func SpawnTally(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Ac
 }
 
 var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "sendActor", Package: "quern.dev/internal/conformance/routing", Pos: "quern_gen.go:11",
+	Name: "sendActor", Package: "quern.dev/internal/conformance/routing", Pos: "handlers.go:99",
+	Handler: "send",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 28, Col: 13},
-			{Kind: gpu.PanicSite, File: "group.go", Line: 34, Col: 3, Text: "group has no member of this number"},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 50},
-			{Kind: gpu.IndexSite, File: "group.go", Line: 36, Col: 32},
-			{Kind: gpu.DivideSite, File: "group.go", Line: 71, Col: 29},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.IndexSite, File: "handlers.go", Line: 104, Col: 11},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "group has no member of this number"},
+			{Kind: gpu.SliceSite, File: "handlers.go", Line: 104, Col: 11},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 104, Col: 11, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "handlers.go", Line: 107, Col: 6},
+			{Kind: gpu.DivideSite, File: "handlers.go", Line: 107, Col: 6},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "group has no member of this number"},
+			{Kind: gpu.SliceSite, File: "handlers.go", Line: 107, Col: 6},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 107, Col: 6, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "handlers.go", Line: 111, Col: 23},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 111, Col: 23, Text: "group has no member of this number"},
+			{Kind: gpu.SliceSite, File: "handlers.go", Line: 111, Col: 6},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 111, Col: 6, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "handlers.go", Line: 115, Col: 11},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "group has no member of this number"},
+			{Kind: gpu.SliceSite, File: "handlers.go", Line: 115, Col: 11},
+			{Kind: gpu.PanicSite, File: "handlers.go", Line: 115, Col: 11, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "handlers.go", Line: 119, Col: 23},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostSendActor,
+	Plain:  quernPlainSendActor,
 })
-
-var _ = sendActor // compiled, not called
 
 func sendActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []uint32, inbox, outbox, post, host []uint64) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *uint32, in *Order, out *Sent) kernel.Action {
-		return send(t, c, state, in, out)
+		return actor.Known(send(t, c, state, in, out))
 	})
 }
 
@@ -251,97 +404,127 @@ func SpawnSend(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 }
 
 var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
-	Name: "workActor", Package: "quern.dev/internal/conformance/routing", Pos: "quern_gen.go:11",
+	Name: "workActor", Package: "quern.dev/internal/conformance/routing", Pos: "payloads.go:46",
+	Handler: "work",
 	Params: []gpu.Param{
-		{Name: "shape", Kind: gpu.Struct, Type: "actor.Shape", Size: 104},
+		{Name: "shape", Kind: gpu.Struct, Type: "quern.dev/ring/actor.Shape", Size: 104, Layout: "struct{Epoch uint32; First uint32; Slots uint32; SideSlots uint32; In uint32; InStep uint32; Out uint32; OutStep uint32; Reciprocal uint32; Batch uint32; Stride uint32; OutAt uint32; RawAt uint32; Messages uint32; Leaves uint32; Alone uint32; Wakes uint32; Nap uint32; Idle int64; Life int64; Spin int64; Clock int64}"},
 		{Name: "control", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "cursors", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "states", Kind: gpu.Slice, Type: "Desk", Size: 24},
-		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "states", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/routing.Desk", Size: 24, Layout: "struct{Kept struct{Entry uint32; Generation uint32; Offset uint32; Length uint32}; Given int32; Sum float32}"},
+		{Name: "inbox", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "outbox", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "data", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 84, Col: 33},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 86, Col: 4, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 45, Col: 12},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 48, Col: 3, Text: "reference to elements that are not of its payload"},
-			{Kind: gpu.SliceSite, File: "payload.go", Line: 50, Col: 9},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 68, Col: 30},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
+			{Kind: gpu.SliceSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 75, Col: 6},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 78, Col: 4},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 81, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 84, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 86, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
+			{Kind: gpu.SliceSite, File: "payloads.go", Line: 88, Col: 7},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 89, Col: 4},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 92, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 90, Col: 17},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 92, Col: 26},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 29},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 95, Col: 3},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 14, Col: 18},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 17, Col: 9},
-			{Kind: gpu.SliceSite, File: "send.go", Line: 31, Col: 7},
-			{Kind: gpu.PanicSite, File: "send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 31, Col: 27},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 52, Col: 7},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 60, Col: 11},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 63, Col: 24},
-			{Kind: gpu.SliceSite, File: "forward.go", Line: 34, Col: 24},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 78, Col: 3},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 16},
-			{Kind: gpu.IndexSite, File: "forward.go", Line: 81, Col: 3},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 77, Col: 3, Text: "reference to no payload"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 79, Col: 30},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 81, Col: 3, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 84, Col: 33},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 86, Col: 4, Text: "payload was released"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 45, Col: 12},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 48, Col: 3, Text: "reference to elements that are not of its payload"},
-			{Kind: gpu.SliceSite, File: "payload.go", Line: 50, Col: 9},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 23, Col: 44},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 68, Col: 30},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 69, Col: 21},
-			{Kind: gpu.PanicSite, File: "payload.go", Line: 70, Col: 3, Text: "payload released more often than retained"},
-			{Kind: gpu.IndexSite, File: "payload.go", Line: 60, Col: 20},
-			{Kind: gpu.IndexSite, File: "context.go", Line: 31, Col: 60},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 92, Col: 26},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 29},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 95, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 14, Col: 18},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 17, Col: 9},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/send.go", Line: 31, Col: 7},
+			{Kind: gpu.PanicSite, File: "quern.dev/ring/actor/send.go", Line: 39, Col: 3, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 31, Col: 27},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 52, Col: 7},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 60, Col: 11},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 63, Col: 24},
+			{Kind: gpu.SliceSite, File: "quern.dev/ring/actor/forward.go", Line: 34, Col: 24},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 78, Col: 3},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 16},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 81, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 54, Col: 12, Text: "reference to elements that are not of its payload"},
+			{Kind: gpu.SliceSite, File: "payloads.go", Line: 54, Col: 12},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 75, Col: 6},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 78, Col: 4},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 78, Col: 4, Text: "payload released more often than retained"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 81, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 81, Col: 3, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 84, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 84, Col: 3, Text: "payload released more often than retained"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 86, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 86, Col: 3, Text: "payload was released"},
+			{Kind: gpu.SliceSite, File: "payloads.go", Line: 88, Col: 7},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 88, Col: 7, Text: "a Ref that names no mailbox"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 89, Col: 4},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload was released"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 89, Col: 4, Text: "payload released more often than retained"},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "reference to no payload"},
+			{Kind: gpu.IndexSite, File: "payloads.go", Line: 92, Col: 3},
+			{Kind: gpu.PanicSite, File: "payloads.go", Line: 92, Col: 3, Text: "payload was released"},
+			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/context.go", Line: 32, Col: 60},
 		}},
 	},
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostWorkActor,
+	Plain:  quernPlainWorkActor,
 })
-
-var _ = workActor // compiled, not called
 
 func workActor(t kernel.Thread, shape actor.Shape, control []uint64, cursors []uint32, states []Desk, inbox, outbox, post, host []uint64, data []float32) {
 	actor.ServeWarp(t, shape, control, cursors, states, inbox, outbox, post, host, func(t kernel.Thread, c *actor.Context, state *Desk, in *Batch, out *Result) kernel.Action {
-		action := work(t, c, data, state, in, out)
+		action := actor.Known(work(t, c, data, state, in, out))
 		kernel.Fence(kernel.SystemScope)
 		return action
 	})
@@ -356,63 +539,10 @@ func SpawnWork(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Act
 	return ring.Spawn[Desk, Batch, Result](ctx, rt, quernWorkProgram, o)
 }
 
-// Types of actors as they are compiled for the GPU. If these lines do not compile, run quern gen.
-var (
-	_ = (*Item)((*struct {
-		Key    uint64
-		Value  int64
-		Stages int32
-		Ask    int32
-	})(nil))
-	_ = (*Tally)((*struct {
-		Count  int64
-		Values int64
-		Stages int64
-		Keys   uint64
-		Last   int64
-		Turned int64
-	})(nil))
-	_ = (*Order)((*struct {
-		To     actor.Group[Item]
-		How    How
-		Member int32
-		Key    uint64
-		Value  int64
-	})(nil))
-	_ = (*actor.Group[Item])((*struct{ Place uint32 })(nil))
-	_ = (*How)((*uint32)(nil))
-	_ = (*Sent)((*struct {
-		Taken   int32
-		Members int32
-		Refused int32
-	})(nil))
-	_ = (*Desk)((*struct {
-		Kept  actor.Payload[float32]
-		Given int32
-		Sum   float32
-	})(nil))
-	_ = (*actor.Payload[float32])((*struct {
-		Entry      uint32
-		Generation uint32
-		Offset     uint32
-		Length     uint32
-	})(nil))
-	_ = (*Batch)((*struct {
-		Values actor.Payload[float32]
-		Do     Do
-		Next   actor.Ref[Batch]
-	})(nil))
-	_ = (*Do)((*uint32)(nil))
-	_ = (*actor.Ref[Batch])((*struct {
-		Mailbox uint32
-		Actor   uint32
-	})(nil))
-	_ = (*Result)((*struct {
-		Sum    float32
-		Given  int32
-		Values actor.Payload[float32]
-	})(nil))
-)
+func quernPlainPlusOneActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { plusOneActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
+}
 
 func quernHostPlusOneActor(r *host2.Run) {
 	shape := host2.Value[actor.Shape](r, 0)
@@ -446,6 +576,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -455,9 +586,8 @@ func quernHostPlusOneActor(r *host2.Run) {
 	var in2 *Item
 	var out2 *Item
 	var t210 *Item
-	var t37 *Item
+	var t38 *Item
 	var result08 kernel.Action = 1
-	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -480,54 +610,58 @@ func quernHostPlusOneActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1PlusOneActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1PlusOneActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -535,7 +669,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -544,7 +678,7 @@ func quernHostPlusOneActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -553,19 +687,24 @@ func quernHostPlusOneActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:13
+//line handlers.go:19
 				t210 = in2
-				t37 = out2
+				t38 = out2
 				for threadZ := range 1 {
 					for threadY := range 1 {
+//line handlers.go:23:10000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4PlusOneActor(r, t37, t210, sh, outcome)
+//line handlers.go:24:10000
+						quernRow4PlusOneActor(r, t38, t210, result08, sh)
+//line handlers.go:25:10000
 					}
+//line handlers.go:26:10000
 				}
+//line handlers.go:27:10000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -580,10 +719,10 @@ func quernHostPlusOneActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
+					quernRow5PlusOneActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -599,7 +738,8 @@ func quernHostPlusOneActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:742:1
+func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -607,57 +747,57 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -668,357 +808,512 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:30000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
 								switch {
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:40000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
 									source = t96
 									sides = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:30000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:30000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:30000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:30000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -1029,35 +1324,42 @@ func quernRow1PlusOneActor(r *host2.Run, cs []actor.Context, first int, begins, 
 }
 
 //go:noinline
+//line quern_gen.go:1328:1
 func quernRow2PlusOneActor(r *host2.Run, states []uint32, t1 int, cells []actor.Cell[Item, Item]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:1340:1
 func quernRow3PlusOneActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
-func quernRow4PlusOneActor(r *host2.Run, t37, t210 *Item, sh *actor.Status, outcome uint32) {
+//line quern_gen.go:1350:1
+func quernRow4PlusOneActor(r *host2.Run, t38, t210 *Item, result08 kernel.Action, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 //line handlers.go:20
 		if threadX == 0 {
-			*t37 = Item{Key: t210.Key, Value: t210.Value + 1, Stages: t210.Stages + 1, Ask: 0}
+			*t38 = Item{Key: t210.Key, Value: t210.Value + 1, Stages: t210.Stages + 1, Ask: 0}
 		}
-//line alone.go:59
+//line handlers.go:19
+		result09 := actor.Known(result08)
+		result2 := result09
+//line quern.dev/ring/actor/alone.go:58
+		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
 		}
@@ -1065,7 +1367,8 @@ func quernRow4PlusOneActor(r *host2.Run, t37, t210 *Item, sh *actor.Status, outc
 }
 
 //go:noinline
-func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:1371:1
+func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -1075,428 +1378,611 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-				t46 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:81:30000
+				t462 := uint32(min(begin-born, 4294967295))
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
 				t211 := source3
-				var result09 uint32
+				var result010 uint32
 				switch {
 				default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 					if t211 == 4 {
-						result09 = 0
+//line quern.dev/ring/actor/look.go:34:40000
+						result010 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 						break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 					} else if t211 < 4 {
-						result09 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:36:40000
+						result010 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 						break
+//line quern.dev/ring/actor/look.go:38:40000
 					}
-//line look.go:38
-					result09 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 				}
-//line alone.go:175
-				t57 := source3
-				var result010 uint32
-//line look.go:43
-				if t57 == 4 {
-					result010 = shape.Slots
+//line quern.dev/ring/actor/alone.go:175
+				t58 := source3
+				var result011 uint32
+//line quern.dev/ring/actor/look.go:43:40000
+				if t58 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
+					result011 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 				} else {
-					result010 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+					result011 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 				}
-//line alone.go:175
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:175
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
 				t86 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176
 				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
+//line quern.dev/ring/actor/alone.go:81:30000
 			t48 := now3
+//line quern.dev/ring/actor/alone.go:82:30000
 			begin = t48
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:30000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:30000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:30000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t49 := c
+//line quern.dev/ring/actor/alone.go:85:30000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:30000
 				t532 := words[t51:t522]
-				var result011 bool
-			block7:
+//line quern.dev/ring/actor/alone.go:83:30000
+				var result012 bool
+//line quern.dev/ring/actor/alone.go:84:30000
+			block8:
+//line quern.dev/ring/actor/alone.go:85:30000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:30000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t49.Post[list2])
-					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t49.Post[list2+1+int(i2)]
-						t111 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
-//line send.go:31
-							t113 := int(t111) * 16
-							t214 := (int(t111) + 1) * 16
-//line send.go:31
-							b5 := t49.Post[t113:t214]
-							memory2 := t49.Post
-							if b5[13] == 1 {
-								memory2 = t49.Host
-							}
-							t38 := b5[14]
-//line send.go:36
-							t47 := uint32(b5[11])
-//line send.go:36
-							t58 := uint32(b5[12])
-							ring3 := t38
-							slots4 := t47
-							step2 := t58
-//line send.go:37
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded15 := host2.Load64(r, &b5[0])
-//line send.go:41
-							loaded16 := host2.Load64(r, &b5[8])
-							t87 := ring3
-							t98 := end2
-//line send.go:42
-							loaded17 := host2.Load64(r, &b5[10])
-//line send.go:41
-							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+					for i3 := uint32(0); i3 < count2; i3++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t39 := t49
+//line quern.dev/ring/actor/alone.go:193
+						to2 := t49.Post[list2+1+int(i3)]
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t114 := int(t113) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t214 := (int(t113) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b4 := t49.Post[t114:t214]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory2 := t49.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b4[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory2 = t49.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t39 := b4[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t47 := uint32(b4[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t59 := uint32(b4[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring3 := t39
+//line quern.dev/ring/actor/send.go:38:20000
+							slots4 := t47
+//line quern.dev/ring/actor/send.go:39:20000
+							step2 := t59
+//line quern.dev/ring/actor/send.go:37:20000
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded15 := host2.Load64(r, &b4[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded16 := host2.Load64(r, &b4[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t87 := ring3
+//line quern.dev/ring/actor/send.go:43:20000
+							t98 := end2
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded17 := host2.Load64(r, &b4[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
-					block8:
+					block9:
 						switch {
 						default:
-//line send.go:58
-							for b6 := t39.To.Words; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
-									t114 := t39
-//line send.go:81
-									b7 := t114.To.Words
-									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:82
-									t114.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b5 := t310.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t115 := t310
+//line quern.dev/ring/actor/send.go:81
+									b6 := t115.To.Words
+									loaded18 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:83
-									if t114.To.Owner != t114.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t215 := t114
-										t310 := t114
-//line send.go:86
-										loaded19 := host2.Load64(r, &b7[0])
-										t59 := loaded19
-//line send.go:86
-										loaded20 := host2.Load64(r, &b7[8])
+										t215 := t115
+										t311 := t115
+//line quern.dev/ring/actor/send.go:86
+										loaded19 := host2.Load64(r, &b6[0])
+										t510 := loaded19
+//line quern.dev/ring/actor/send.go:86
+										loaded20 := host2.Load64(r, &b6[8])
 										t78 := uint32(loaded20)
-//line send.go:86
-										t215.To.Tail = t59
-//line send.go:86
-										t310.To.Head = t78
-										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+//line quern.dev/ring/actor/send.go:86
+										t215.To.Tail = t510
+//line quern.dev/ring/actor/send.go:86
+										t311.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded21 := host2.Load64(r, &t115.Host[b6[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head2 := loaded21
-//line send.go:89
-											kernel.StoreRelaxed(&b7[8], head2)
-											t114.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b6[8], head2)
+//line quern.dev/ring/actor/send.go:90:20000
+											t115.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room6 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room6 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room7 := room6
+//line quern.dev/ring/actor/send.go:61:20000
 									if room7 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b6[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b5[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket3 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room5 = room7
-										break block8
+//line quern.dev/ring/actor/send.go:64:20000
+										break block9
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded22 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded22 := host2.Load64(r, &b5[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner2 := uint32(loaded22)
-//line send.go:68
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:20000
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail2 := old2
-//line send.go:69
-								if tail2 == t39.To.Tail {
-									t510 := t39
-									t67 := t39
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail2 == t310.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t511 := t310
+//line quern.dev/ring/actor/send.go:71:20000
+									t68 := t310
+//line quern.dev/ring/actor/send.go:72:20000
 									t79 := tail2 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t88 := owner2
-//line send.go:70
-									t510.To.Tail = t79
-//line send.go:70
-									t67.To.Owner = t88
+//line quern.dev/ring/actor/send.go:70:20000
+									t511.To.Tail = t79
+//line quern.dev/ring/actor/send.go:70:20000
+									t68.To.Owner = t88
+//line quern.dev/ring/actor/send.go:71:20000
 									t99 := uint32(tail2)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket3 = t99
+//line quern.dev/ring/actor/send.go:73:20000
 									room5 = 0
-									break block8
+//line quern.dev/ring/actor/send.go:74:20000
+									break block9
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t39.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:73:20000
+								t310.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket4 := ticket3
 						room8 := room5
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
-							t68 := int(t50[13])
-//line alone.go:197
+							t69 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t710 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t49.Post[t68:t710]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t49.Post[t69:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result012 := t49.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result012
-							t50[12] = i2 + 1
-							result011 = false
-							break block7
+							result013 := t49.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
+							result012 = false
+							break block8
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room8 == 0 {
 							t910 := t49
 							t105 := t532
-							t115 := ticket4
-//line alone.go:229
-							t116 := t115
-//line send.go:49
-							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
-//line send.go:49
-							result013 := t910.To.Ring[t117:]
-//line alone.go:229
-							t311 := result013
-							t410 := uint64(t115+1) << 32
-							slot4 := t311
+							t116 := ticket4
+//line quern.dev/ring/actor/alone.go:229
+							t117 := t116
+//line quern.dev/ring/actor/send.go:49:20000
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result014 := t910.To.Ring[t118:]
+//line quern.dev/ring/actor/alone.go:229
+							t312 := result014
+							t410 := uint64(t116+1) << 32
+							slot4 := t312
 							tag3 := t410
-//line alone.go:230
-							t511 := t910
-							t69 := slot4
+//line quern.dev/ring/actor/alone.go:230
+							t512 := t910
+							t610 := slot4
 							t711 := tag3
-//line send.go:102
-							h2 := t69[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102
+							h2 := t610[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
 							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
-//line alone.go:231
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t105); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
 							t89 := t910
-//line send.go:113
-							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t119 := t89
+						block10:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b8 := t89.To.Words
-								loaded23 := host2.Load64(r, &b8[9])
-								if loaded23 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t89.Host[0], 1)
+								t216 := t119.To.Kind != 1
+								if t216 {
+//line quern.dev/ring/actor/send.go:143
+									loaded23 := host2.Load64(r, &t119.To.Words[9])
+									t216 = loaded23 == 0
+								}
+								if !t216 {
+//line quern.dev/ring/actor/send.go:146
+									rung2 := t119.Control[c3:]
+									t313 := rung2[0]
+//line quern.dev/ring/actor/send.go:147
+									t411 := uint64(t119.To.Box)
+									n2 := t313
+									box3 := t411
+//line quern.dev/ring/actor/send.go:148
+									t513 := min(n2, 12)
+									for i4 := uint64(0); i4 < t513; i4++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
+											break block10
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n2 >= 12 {
+										rung2[0] = 13
+										if t119.To.Kind != 1 {
+											t611 := t119
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t611.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n2&1 == 0 {
+										rung2[1+n2/2] = box3
+									} else {
+										rung2[1+n2/2] |= box3 << 32
+									}
+									rung2[0] = n2 + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
-					result011 = true
+//line quern.dev/ring/actor/alone.go:209
+					result012 = true
 				}
-//line alone.go:82
-				t552 = result011
+//line quern.dev/ring/actor/alone.go:82:30000
+				t552 = result012
+//line quern.dev/ring/actor/alone.go:83:30000
 			}
+//line quern.dev/ring/actor/alone.go:84:30000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:30000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:30000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:30000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:30000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block9:
+			block11:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:30000
 					loaded24 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered2 := loaded24
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
-//line alone.go:109
-							sh.Hint[0] = t411
-//line alone.go:109
+							t412 := hint2
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t412
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next4 := t60[level2]
-								t610 := level2
-								var result014 uint32
+//line quern.dev/ring/actor/alone.go:118
+								t612 := level2
+								var result015 uint32
 								switch {
 								default:
-//line look.go:33
-									if t610 == 4 {
-										result014 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+									if t612 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result015 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t612 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result015 = shape.Slots + t612*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result015 = shape.Slots + (t612-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t911 := level2
 									source4 = t911
 									sides2 = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t60[4]
 							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots5 := uint32(t61[11])
 							if slots5 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next6 := uint32(t61[8])
 								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t123 := t622
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring4 := t123
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t133 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring4 = t133
+//line quern.dev/ring/actor/alone.go:148:30000
 								at5 = t143
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t163 := source4
-								var result015 uint32
-								switch {
-								default:
-//line look.go:33
-									if t163 == 4 {
-										result015 = 0
-										break
-//line look.go:35
-									} else if t163 < 4 {
-										result015 = shape.Slots + t163*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result015 = shape.Slots + (t163-1)*shape.SideSlots
-								}
-//line alone.go:149
-								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result016 uint32
-//line look.go:43
+//line quern.dev/ring/actor/alone.go:151:30000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
+								default:
+//line quern.dev/ring/actor/look.go:33:40000
+									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result016 = 0
+//line quern.dev/ring/actor/look.go:35:40000
+										break
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t163 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result016 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
+										break
+//line quern.dev/ring/actor/look.go:38:40000
+									}
+//line quern.dev/ring/actor/look.go:38:40000
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
+								}
+//line quern.dev/ring/actor/alone.go:149:30000
+								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
+								var result017 uint32
+//line quern.dev/ring/actor/look.go:43:40000
 								if t193 == 4 {
-									result016 = shape.Slots
+//line quern.dev/ring/actor/look.go:44:40000
+									result017 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
-									result016 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+									result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:30000
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
-							t216 := at5
+//line quern.dev/ring/actor/alone.go:151:30000
+							t217 := at5
+//line quern.dev/ring/actor/alone.go:152:30000
 							t223 := at5 + shape.In
-//line alone.go:151
-							slot5 := ring4[t216:t223]
+//line quern.dev/ring/actor/alone.go:151:30000
+							slot5 := ring4[t217:t223]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot5); w9++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded28 := host2.Load64(r, &slot5[w9])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v2 := loaded28
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block9
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block11
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -1506,16 +1992,23 @@ func quernRow5PlusOneActor(r *host2.Run, cs []actor.Context, first2 int, begins,
 }
 
 //go:noinline
+//line quern_gen.go:1996:1
 func quernRow6PlusOneActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)
 		}
 	}
+}
+
+//line quern_gen.go:2009:1
+func quernPlainTimesTwoActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { timesTwoActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostTimesTwoActor(r *host2.Run) {
@@ -1550,6 +2043,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -1559,9 +2053,8 @@ func quernHostTimesTwoActor(r *host2.Run) {
 	var in2 *Item
 	var out2 *Item
 	var t210 *Item
-	var t37 *Item
+	var t38 *Item
 	var result08 kernel.Action = 1
-	outcome := uint32(result08)
 	var forwards bool
 	var stops bool
 	var last bool
@@ -1584,54 +2077,58 @@ func quernHostTimesTwoActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TimesTwoActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1TimesTwoActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -1639,7 +2136,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1648,7 +2145,7 @@ func quernHostTimesTwoActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -1657,19 +2154,27 @@ func quernHostTimesTwoActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:13
+//line handlers.go:29:10000
 				t210 = in2
-				t37 = out2
+//line handlers.go:30:10000
+				t38 = out2
+//line handlers.go:31:10000
 				for threadZ := range 1 {
+//line handlers.go:32:10000
 					for threadY := range 1 {
+//line handlers.go:33:10000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow4TimesTwoActor(r, t37, t210, sh, outcome)
+//line handlers.go:34:10000
+						quernRow4TimesTwoActor(r, t38, t210, result08, sh)
+//line handlers.go:35:10000
 					}
+//line handlers.go:36:10000
 				}
+//line handlers.go:37:10000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -1684,10 +2189,10 @@ func quernHostTimesTwoActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
+					quernRow5TimesTwoActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -1703,7 +2208,8 @@ func quernHostTimesTwoActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:2212:1
+func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -1711,57 +2217,57 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -1772,357 +2278,512 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:30000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
 								switch {
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:40000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
 									source = t96
 									sides = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:30000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:30000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:30000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:30000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -2133,35 +2794,45 @@ func quernRow1TimesTwoActor(r *host2.Run, cs []actor.Context, first int, begins,
 }
 
 //go:noinline
+//line quern_gen.go:2798:1
 func quernRow2TimesTwoActor(r *host2.Run, states []uint32, t1 int, cells []actor.Cell[Item, Item]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:2810:1
 func quernRow3TimesTwoActor(r *host2.Run, cells []actor.Cell[Item, Item]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
-func quernRow4TimesTwoActor(r *host2.Run, t37, t210 *Item, sh *actor.Status, outcome uint32) {
+//line quern_gen.go:2820:1
+func quernRow4TimesTwoActor(r *host2.Run, t38, t210 *Item, result08 kernel.Action, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line handlers.go:30
+//line handlers.go:30:10000
 		if threadX == 0 {
-			*t37 = Item{Key: t210.Key, Value: t210.Value * 2, Stages: t210.Stages + 1, Ask: 0}
+//line handlers.go:31:10000
+			*t38 = Item{Key: t210.Key, Value: t210.Value * 2, Stages: t210.Stages + 1, Ask: 0}
+//line handlers.go:32:10000
 		}
-//line alone.go:59
+//line handlers.go:29:10000
+		result09 := actor.Known(result08)
+//line handlers.go:30:10000
+		result2 := result09
+//line quern.dev/ring/actor/alone.go:58
+		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
 		}
@@ -2169,7 +2840,8 @@ func quernRow4TimesTwoActor(r *host2.Run, t37, t210 *Item, sh *actor.Status, out
 }
 
 //go:noinline
-func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:2844:1
+func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -2179,428 +2851,611 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-				t46 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:81:30000
+				t462 := uint32(min(begin-born, 4294967295))
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
 				t211 := source3
-				var result09 uint32
+				var result010 uint32
 				switch {
 				default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 					if t211 == 4 {
-						result09 = 0
+//line quern.dev/ring/actor/look.go:34:40000
+						result010 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 						break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 					} else if t211 < 4 {
-						result09 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:36:40000
+						result010 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 						break
+//line quern.dev/ring/actor/look.go:38:40000
 					}
-//line look.go:38
-					result09 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 				}
-//line alone.go:175
-				t57 := source3
-				var result010 uint32
-//line look.go:43
-				if t57 == 4 {
-					result010 = shape.Slots
+//line quern.dev/ring/actor/alone.go:175
+				t58 := source3
+				var result011 uint32
+//line quern.dev/ring/actor/look.go:43:40000
+				if t58 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
+					result011 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 				} else {
-					result010 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+					result011 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 				}
-//line alone.go:175
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:175
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
 				t86 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176
 				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
+//line quern.dev/ring/actor/alone.go:81:30000
 			t48 := now3
+//line quern.dev/ring/actor/alone.go:82:30000
 			begin = t48
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:30000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:30000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:30000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t49 := c
+//line quern.dev/ring/actor/alone.go:85:30000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:30000
 				t532 := words[t51:t522]
-				var result011 bool
-			block7:
+//line quern.dev/ring/actor/alone.go:83:30000
+				var result012 bool
+//line quern.dev/ring/actor/alone.go:84:30000
+			block8:
+//line quern.dev/ring/actor/alone.go:85:30000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:30000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t49.Post[list2])
-					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t49.Post[list2+1+int(i2)]
-						t111 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t49.To.Box == t111 && t49.To.Actor == t213) {
-//line send.go:31
-							t113 := int(t111) * 16
-							t214 := (int(t111) + 1) * 16
-//line send.go:31
-							b5 := t49.Post[t113:t214]
-							memory2 := t49.Post
-							if b5[13] == 1 {
-								memory2 = t49.Host
-							}
-							t38 := b5[14]
-//line send.go:36
-							t47 := uint32(b5[11])
-//line send.go:36
-							t58 := uint32(b5[12])
-							ring3 := t38
-							slots4 := t47
-							step2 := t58
-//line send.go:37
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded15 := host2.Load64(r, &b5[0])
-//line send.go:41
-							loaded16 := host2.Load64(r, &b5[8])
-							t87 := ring3
-							t98 := end2
-//line send.go:42
-							loaded17 := host2.Load64(r, &b5[10])
-//line send.go:41
-							t49.To = actor.Target{Box: t111, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+					for i3 := uint32(0); i3 < count2; i3++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t39 := t49
+//line quern.dev/ring/actor/alone.go:193
+						to2 := t49.Post[list2+1+int(i3)]
+						t113 := uint32(to2)
+						t213 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t114 := int(t113) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t214 := (int(t113) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b4 := t49.Post[t114:t214]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory2 := t49.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b4[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory2 = t49.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t39 := b4[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t47 := uint32(b4[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t59 := uint32(b4[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring3 := t39
+//line quern.dev/ring/actor/send.go:38:20000
+							slots4 := t47
+//line quern.dev/ring/actor/send.go:39:20000
+							step2 := t59
+//line quern.dev/ring/actor/send.go:37:20000
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded15 := host2.Load64(r, &b4[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded16 := host2.Load64(r, &b4[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t87 := ring3
+//line quern.dev/ring/actor/send.go:43:20000
+							t98 := end2
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded17 := host2.Load64(r, &b4[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
-					block8:
+					block9:
 						switch {
 						default:
-//line send.go:58
-							for b6 := t39.To.Words; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
-									t114 := t39
-//line send.go:81
-									b7 := t114.To.Words
-									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:82
-									t114.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b5 := t310.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t115 := t310
+//line quern.dev/ring/actor/send.go:81
+									b6 := t115.To.Words
+									loaded18 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:82
+									t115.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:83
-									if t114.To.Owner != t114.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t115.To.Owner != t115.To.Actor {
 										room6 = 2
 									} else {
-										t215 := t114
-										t310 := t114
-//line send.go:86
-										loaded19 := host2.Load64(r, &b7[0])
-										t59 := loaded19
-//line send.go:86
-										loaded20 := host2.Load64(r, &b7[8])
+										t215 := t115
+										t311 := t115
+//line quern.dev/ring/actor/send.go:86
+										loaded19 := host2.Load64(r, &b6[0])
+										t510 := loaded19
+//line quern.dev/ring/actor/send.go:86
+										loaded20 := host2.Load64(r, &b6[8])
 										t78 := uint32(loaded20)
-//line send.go:86
-										t215.To.Tail = t59
-//line send.go:86
-										t310.To.Head = t78
-										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots && t114.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t114.Host[b7[15]+1])
+//line quern.dev/ring/actor/send.go:86
+										t215.To.Tail = t510
+//line quern.dev/ring/actor/send.go:86
+										t311.To.Head = t78
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded21 := host2.Load64(r, &t115.Host[b6[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head2 := loaded21
-//line send.go:89
-											kernel.StoreRelaxed(&b7[8], head2)
-											t114.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b6[8], head2)
+//line quern.dev/ring/actor/send.go:90:20000
+											t115.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t114.To.Tail)-t114.To.Head >= t114.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room6 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room6 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room7 := room6
+//line quern.dev/ring/actor/send.go:61:20000
 									if room7 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b6[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b5[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket3 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room5 = room7
-										break block8
+//line quern.dev/ring/actor/send.go:64:20000
+										break block9
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded22 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded22 := host2.Load64(r, &b5[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner2 := uint32(loaded22)
-//line send.go:68
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:20000
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail2 := old2
-//line send.go:69
-								if tail2 == t39.To.Tail {
-									t510 := t39
-									t67 := t39
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail2 == t310.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t511 := t310
+//line quern.dev/ring/actor/send.go:71:20000
+									t68 := t310
+//line quern.dev/ring/actor/send.go:72:20000
 									t79 := tail2 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t88 := owner2
-//line send.go:70
-									t510.To.Tail = t79
-//line send.go:70
-									t67.To.Owner = t88
+//line quern.dev/ring/actor/send.go:70:20000
+									t511.To.Tail = t79
+//line quern.dev/ring/actor/send.go:70:20000
+									t68.To.Owner = t88
+//line quern.dev/ring/actor/send.go:71:20000
 									t99 := uint32(tail2)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket3 = t99
+//line quern.dev/ring/actor/send.go:73:20000
 									room5 = 0
-									break block8
+//line quern.dev/ring/actor/send.go:74:20000
+									break block9
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t39.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:73:20000
+								t310.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket4 := ticket3
 						room8 := room5
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
-							t68 := int(t50[13])
-//line alone.go:197
+							t69 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t710 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t49.Post[t68:t710]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t49.Post[t69:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result012 := t49.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result012
-							t50[12] = i2 + 1
-							result011 = false
-							break block7
+							result013 := t49.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
+							result012 = false
+							break block8
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room8 == 0 {
 							t910 := t49
 							t105 := t532
-							t115 := ticket4
-//line alone.go:229
-							t116 := t115
-//line send.go:49
-							t117 := t116 & (t910.To.Slots - 1) * t910.To.Step
-//line send.go:49
-							result013 := t910.To.Ring[t117:]
-//line alone.go:229
-							t311 := result013
-							t410 := uint64(t115+1) << 32
-							slot4 := t311
+							t116 := ticket4
+//line quern.dev/ring/actor/alone.go:229
+							t117 := t116
+//line quern.dev/ring/actor/send.go:49:20000
+							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result014 := t910.To.Ring[t118:]
+//line quern.dev/ring/actor/alone.go:229
+							t312 := result014
+							t410 := uint64(t116+1) << 32
+							slot4 := t312
 							tag3 := t410
-//line alone.go:230
-							t511 := t910
-							t69 := slot4
+//line quern.dev/ring/actor/alone.go:230
+							t512 := t910
+							t610 := slot4
 							t711 := tag3
-//line send.go:102
-							h2 := t69[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102
+							h2 := t610[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t512.ID<<8|128))
 							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
-//line alone.go:231
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t512.Words[t512.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t512.Words[t512.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t105); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
 							t89 := t910
-//line send.go:113
-							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t119 := t89
+						block10:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b8 := t89.To.Words
-								loaded23 := host2.Load64(r, &b8[9])
-								if loaded23 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t89.Host[0], 1)
+								t216 := t119.To.Kind != 1
+								if t216 {
+//line quern.dev/ring/actor/send.go:143
+									loaded23 := host2.Load64(r, &t119.To.Words[9])
+									t216 = loaded23 == 0
+								}
+								if !t216 {
+//line quern.dev/ring/actor/send.go:146
+									rung2 := t119.Control[c3:]
+									t313 := rung2[0]
+//line quern.dev/ring/actor/send.go:147
+									t411 := uint64(t119.To.Box)
+									n2 := t313
+									box3 := t411
+//line quern.dev/ring/actor/send.go:148
+									t513 := min(n2, 12)
+									for i4 := uint64(0); i4 < t513; i4++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
+											break block10
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n2 >= 12 {
+										rung2[0] = 13
+										if t119.To.Kind != 1 {
+											t611 := t119
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t611.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n2&1 == 0 {
+										rung2[1+n2/2] = box3
+									} else {
+										rung2[1+n2/2] |= box3 << 32
+									}
+									rung2[0] = n2 + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
-					result011 = true
+//line quern.dev/ring/actor/alone.go:209
+					result012 = true
 				}
-//line alone.go:82
-				t552 = result011
+//line quern.dev/ring/actor/alone.go:82:30000
+				t552 = result012
+//line quern.dev/ring/actor/alone.go:83:30000
 			}
+//line quern.dev/ring/actor/alone.go:84:30000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:30000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:30000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:30000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:30000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block9:
+			block11:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:30000
 					loaded24 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered2 := loaded24
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
-//line alone.go:109
-							sh.Hint[0] = t411
-//line alone.go:109
+							t412 := hint2
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t412
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next4 := t60[level2]
-								t610 := level2
-								var result014 uint32
+//line quern.dev/ring/actor/alone.go:118
+								t612 := level2
+								var result015 uint32
 								switch {
 								default:
-//line look.go:33
-									if t610 == 4 {
-										result014 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+									if t612 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result015 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t612 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result015 = shape.Slots + t612*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result015 = shape.Slots + (t612-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t911 := level2
 									source4 = t911
 									sides2 = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t60[4]
 							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots5 := uint32(t61[11])
 							if slots5 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next6 := uint32(t61[8])
 								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t123 := t622
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring4 := t123
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t133 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring4 = t133
+//line quern.dev/ring/actor/alone.go:148:30000
 								at5 = t143
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t163 := source4
-								var result015 uint32
-								switch {
-								default:
-//line look.go:33
-									if t163 == 4 {
-										result015 = 0
-										break
-//line look.go:35
-									} else if t163 < 4 {
-										result015 = shape.Slots + t163*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result015 = shape.Slots + (t163-1)*shape.SideSlots
-								}
-//line alone.go:149
-								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result016 uint32
-//line look.go:43
+//line quern.dev/ring/actor/alone.go:151:30000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
+								default:
+//line quern.dev/ring/actor/look.go:33:40000
+									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result016 = 0
+//line quern.dev/ring/actor/look.go:35:40000
+										break
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t163 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result016 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
+										break
+//line quern.dev/ring/actor/look.go:38:40000
+									}
+//line quern.dev/ring/actor/look.go:38:40000
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
+								}
+//line quern.dev/ring/actor/alone.go:149:30000
+								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
+								var result017 uint32
+//line quern.dev/ring/actor/look.go:43:40000
 								if t193 == 4 {
-									result016 = shape.Slots
+//line quern.dev/ring/actor/look.go:44:40000
+									result017 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
-									result016 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+									result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:30000
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
-							t216 := at5
+//line quern.dev/ring/actor/alone.go:151:30000
+							t217 := at5
+//line quern.dev/ring/actor/alone.go:152:30000
 							t223 := at5 + shape.In
-//line alone.go:151
-							slot5 := ring4[t216:t223]
+//line quern.dev/ring/actor/alone.go:151:30000
+							slot5 := ring4[t217:t223]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot5); w9++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded28 := host2.Load64(r, &slot5[w9])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v2 := loaded28
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block9
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block11
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -2610,16 +3465,23 @@ func quernRow5TimesTwoActor(r *host2.Run, cs []actor.Context, first2 int, begins
 }
 
 //go:noinline
+//line quern_gen.go:3469:1
 func quernRow6TimesTwoActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)
 		}
 	}
+}
+
+//line quern_gen.go:3482:1
+func quernPlainTallyActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[Tally](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { tallyActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostTallyActor(r *host2.Run) {
@@ -2654,6 +3516,7 @@ func quernHostTallyActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -2663,9 +3526,9 @@ func quernHostTallyActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Item, Tally]](r, 1)
 	var in2 *Item
 	var out2 *Tally
-	var t111 *Tally
+	var t113 *Tally
 	var t210 *Item
-	var t37 *Tally
+	var t38 *Tally
 	var forwards bool
 	var stops bool
 	var last bool
@@ -2688,54 +3551,58 @@ func quernHostTallyActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1TallyActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1TallyActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -2743,7 +3610,7 @@ func quernHostTallyActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -2752,7 +3619,7 @@ func quernHostTallyActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				state = &states[t1]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -2761,7 +3628,7 @@ func quernHostTallyActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -2770,20 +3637,29 @@ func quernHostTallyActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:13
-				t111 = state
+//line handlers.go:49:10000
+				t113 = state
+//line handlers.go:50:10000
 				t210 = in2
-				t37 = out2
+//line handlers.go:51:10000
+				t38 = out2
+//line handlers.go:52:10000
 				for threadZ := range 1 {
+//line handlers.go:53:10000
 					for threadY := range 1 {
+//line handlers.go:54:10000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
-						quernRow5TallyActor(r, t210, t37, t111, sh)
+//line handlers.go:55:10000
+						quernRow5TallyActor(r, t210, t38, t113, sh)
+//line handlers.go:56:10000
 					}
+//line handlers.go:57:10000
 				}
+//line handlers.go:58:10000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -2798,10 +3674,10 @@ func quernHostTallyActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first2 := (threadZ*1 + threadY) * 32
-					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
+					quernRow6TallyActor(r, cs, first2, begins, borns, source2, box, sh, out, result, &shape, words, t97, t104, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -2817,7 +3693,8 @@ func quernHostTallyActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:3697:1
+func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -2825,57 +3702,57 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -2886,357 +3763,512 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:30000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
 								switch {
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:40000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
 									source = t96
 									sides = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:30000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:30000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:30000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:30000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -3247,60 +4279,85 @@ func quernRow1TallyActor(r *host2.Run, cs []actor.Context, first int, begins, bo
 }
 
 //go:noinline
+//line quern_gen.go:4283:1
 func quernRow2TallyActor(r *host2.Run, states []Tally, t1 int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4293:1
 func quernRow3TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:4303:1
 func quernRow4TallyActor(r *host2.Run, cells []actor.Cell[Item, Tally]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
-func quernRow5TallyActor(r *host2.Run, t210 *Item, t37, t111 *Tally, sh *actor.Status) {
+//line quern_gen.go:4313:1
+func quernRow5TallyActor(r *host2.Run, t210 *Item, t38, t113 *Tally, sh *actor.Status) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
 		var result08 kernel.Action
-//line handlers.go:50
+//line handlers.go:50:10000
 		if t210.Ask != 0 {
+//line handlers.go:51:10000
 			if threadX == 0 {
-				*t37 = *t111
+//line handlers.go:52:10000
+				*t38 = *t113
+//line handlers.go:53:10000
 			}
+//line handlers.go:54:10000
 			result08 = 1
+//line handlers.go:55:10000
 		} else {
+//line handlers.go:56:10000
 			if threadX == 0 {
-				if t210.Value < t111.Last {
-					t111.Turned++
+//line handlers.go:57:10000
+				if t210.Value < t113.Last {
+//line handlers.go:58:10000
+					t113.Turned++
+//line handlers.go:59:10000
 				}
-				t111.Count++
-				t111.Values += t210.Value
-				t111.Stages += int64(t210.Stages)
-				t111.Keys ^= t210.Key
-				t111.Last = t210.Value
+//line handlers.go:60:10000
+				t113.Count++
+//line handlers.go:61:10000
+				t113.Values += t210.Value
+//line handlers.go:62:10000
+				t113.Stages += int64(t210.Stages)
+//line handlers.go:63:10000
+				t113.Keys ^= t210.Key
+//line handlers.go:64:10000
+				t113.Last = t210.Value
+//line handlers.go:65:10000
 			}
+//line handlers.go:66:10000
 			result08 = 0
+//line handlers.go:67:10000
 		}
-//line quern_gen.go:13
-		result2 := result08
-//line alone.go:58
+//line handlers.go:49:10000
+		t58 := result08
+//line handlers.go:49:10000
+		result09 := actor.Known(t58)
+//line handlers.go:50:10000
+		result2 := result09
+//line quern.dev/ring/actor/alone.go:58
 		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
@@ -3309,7 +4366,8 @@ func quernRow5TallyActor(r *host2.Run, t210 *Item, t37, t111 *Tally, sh *actor.S
 }
 
 //go:noinline
-func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:4370:1
+func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t97, t104 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first2:][:32]
 	beginRow := begins[first2:][:32]
 	bornRow := borns[first2:][:32]
@@ -3319,428 +4377,611 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
-				t46 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:81:30000
+				t462 := uint32(min(begin-born, 4294967295))
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
 				t211 := source3
-				var result09 uint32
+				var result010 uint32
 				switch {
 				default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 					if t211 == 4 {
-						result09 = 0
+//line quern.dev/ring/actor/look.go:34:40000
+						result010 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 						break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 					} else if t211 < 4 {
-						result09 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:36:40000
+						result010 = shape.Slots + t211*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 						break
+//line quern.dev/ring/actor/look.go:38:40000
 					}
-//line look.go:38
-					result09 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+					result010 = shape.Slots + (t211-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 				}
-//line alone.go:175
-				t57 := source3
-				var result010 uint32
-//line look.go:43
-				if t57 == 4 {
-					result010 = shape.Slots
+//line quern.dev/ring/actor/alone.go:175
+				t59 := source3
+				var result011 uint32
+//line quern.dev/ring/actor/look.go:43:40000
+				if t59 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
+					result011 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 				} else {
-					result010 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+					result011 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 				}
-//line alone.go:175
-				at3 := (result09 + sh.Ticket&(result010-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:175
+				at3 := (result010 + sh.Ticket&(result011-1)) * shape.OutStep
 				t77 := at3
 				t86 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176
 				slot3 := t422[t77:t86]
 				tag2 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t97:t104]
 				kernel.StoreRelaxed(&slot3[0], tag2|uint64(t442))
 				kernel.StoreRelaxed(&slot3[1], tag2|uint64(t452))
-				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t46))
+				kernel.StoreRelaxed(&slot3[2], tag2|uint64(t462))
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot3[3+w6], tag2|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
+//line quern.dev/ring/actor/alone.go:81:30000
 			t48 := now3
+//line quern.dev/ring/actor/alone.go:82:30000
 			begin = t48
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:30000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:30000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:30000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t49 := c
+//line quern.dev/ring/actor/alone.go:85:30000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:30000
 				t532 := words[t51:t522]
-				var result011 bool
-			block7:
+//line quern.dev/ring/actor/alone.go:83:30000
+				var result012 bool
+//line quern.dev/ring/actor/alone.go:84:30000
+			block8:
+//line quern.dev/ring/actor/alone.go:85:30000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:30000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t49.Post[list2])
-					for i2 := uint32(0); i2 < count2; i2++ {
-						to2 := t49.Post[list2+1+int(i2)]
-						t113 := uint32(to2)
-						t213 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t49.To.Box == t113 && t49.To.Actor == t213) {
-//line send.go:31
-							t114 := int(t113) * 16
-							t214 := (int(t113) + 1) * 16
-//line send.go:31
-							b5 := t49.Post[t114:t214]
-							memory2 := t49.Post
-							if b5[13] == 1 {
-								memory2 = t49.Host
-							}
-							t38 := b5[14]
-//line send.go:36
-							t47 := uint32(b5[11])
-//line send.go:36
-							t58 := uint32(b5[12])
-							ring3 := t38
-							slots4 := t47
-							step2 := t58
-//line send.go:37
-							end2 := ring3 + uint64(slots4)*uint64(step2)
-							if end2 > uint64(len(memory2)) || ring3 > end2 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded15 := host2.Load64(r, &b5[0])
-//line send.go:41
-							loaded16 := host2.Load64(r, &b5[8])
-							t87 := ring3
-							t98 := end2
-//line send.go:42
-							loaded17 := host2.Load64(r, &b5[10])
-//line send.go:41
-							t49.To = actor.Target{Box: t113, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded17)}
+					for i3 := uint32(0); i3 < count2; i3++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t39 := t49
+//line quern.dev/ring/actor/alone.go:193
+						to2 := t49.Post[list2+1+int(i3)]
+						t114 := uint32(to2)
+						t213 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t49.To.Box == t114 && t49.To.Actor == t213) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t115 := int(t114) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t214 := (int(t114) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b4 := t49.Post[t115:t214]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory2 := t49.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b4[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory2 = t49.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t39 := b4[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t47 := uint32(b4[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t510 := uint32(b4[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring3 := t39
+//line quern.dev/ring/actor/send.go:38:20000
+							slots4 := t47
+//line quern.dev/ring/actor/send.go:39:20000
+							step2 := t510
+//line quern.dev/ring/actor/send.go:37:20000
+							end2 := ring3 + uint64(slots4)*uint64(step2)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded15 := host2.Load64(r, &b4[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded16 := host2.Load64(r, &b4[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t87 := ring3
+//line quern.dev/ring/actor/send.go:43:20000
+							t98 := end2
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded17 := host2.Load64(r, &b4[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t49.To = actor.Target{Box: t114, Actor: t213, Tail: loaded15, Head: uint32(loaded16), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded17)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t310 := t49
 						var ticket3 uint32
 						var room5 uint32
-					block8:
+					block9:
 						switch {
 						default:
-//line send.go:58
-							for b6 := t39.To.Words; ; {
-								if t39.To.Owner != t39.To.Actor || uint32(t39.To.Tail)-t39.To.Head >= t39.To.Slots {
-									t115 := t39
-//line send.go:81
-									b7 := t115.To.Words
-									loaded18 := host2.Load64(r, &b7[10])
-//line send.go:82
-									t115.To.Owner = uint32(loaded18)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b5 := t310.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t310.To.Owner != t310.To.Actor || uint32(t310.To.Tail)-t310.To.Head >= t310.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t116 := t310
+//line quern.dev/ring/actor/send.go:81
+									b6 := t116.To.Words
+									loaded18 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:82
+									t116.To.Owner = uint32(loaded18)
 									var room6 uint32
-//line send.go:83
-									if t115.To.Owner != t115.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t116.To.Owner != t116.To.Actor {
 										room6 = 2
 									} else {
-										t215 := t115
-										t310 := t115
-//line send.go:86
-										loaded19 := host2.Load64(r, &b7[0])
-										t59 := loaded19
-//line send.go:86
-										loaded20 := host2.Load64(r, &b7[8])
+										t215 := t116
+										t311 := t116
+//line quern.dev/ring/actor/send.go:86
+										loaded19 := host2.Load64(r, &b6[0])
+										t511 := loaded19
+//line quern.dev/ring/actor/send.go:86
+										loaded20 := host2.Load64(r, &b6[8])
 										t78 := uint32(loaded20)
-//line send.go:86
-										t215.To.Tail = t59
-//line send.go:86
-										t310.To.Head = t78
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots && t115.To.Kind == 1 {
-											loaded21 := host2.Load64(r, &t115.Host[b7[15]+1])
+//line quern.dev/ring/actor/send.go:86
+										t215.To.Tail = t511
+//line quern.dev/ring/actor/send.go:86
+										t311.To.Head = t78
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots && t116.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded21 := host2.Load64(r, &t116.Host[b6[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head2 := loaded21
-//line send.go:89
-											kernel.StoreRelaxed(&b7[8], head2)
-											t115.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b6[8], head2)
+//line quern.dev/ring/actor/send.go:90:20000
+											t116.To.Head = uint32(head2)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t115.To.Tail)-t115.To.Head >= t115.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t116.To.Tail)-t116.To.Head >= t116.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room6 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room6 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room7 := room6
+//line quern.dev/ring/actor/send.go:61:20000
 									if room7 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b6[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b5[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket3 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room5 = room7
-										break block8
+//line quern.dev/ring/actor/send.go:64:20000
+										break block9
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded22 := host2.Load64(r, &b6[10])
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded22 := host2.Load64(r, &b5[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner2 := uint32(loaded22)
-//line send.go:68
-								old2 := kernel.AtomicCompareAndSwap(&b6[0], t39.To.Tail, t39.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:20000
+								old2 := kernel.AtomicCompareAndSwap(&b5[0], t310.To.Tail, t310.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail2 := old2
-//line send.go:69
-								if tail2 == t39.To.Tail {
-									t510 := t39
-									t67 := t39
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail2 == t310.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t512 := t310
+//line quern.dev/ring/actor/send.go:71:20000
+									t68 := t310
+//line quern.dev/ring/actor/send.go:72:20000
 									t79 := tail2 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t88 := owner2
-//line send.go:70
-									t510.To.Tail = t79
-//line send.go:70
-									t67.To.Owner = t88
+//line quern.dev/ring/actor/send.go:70:20000
+									t512.To.Tail = t79
+//line quern.dev/ring/actor/send.go:70:20000
+									t68.To.Owner = t88
+//line quern.dev/ring/actor/send.go:71:20000
 									t99 := uint32(tail2)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket3 = t99
+//line quern.dev/ring/actor/send.go:73:20000
 									room5 = 0
-									break block8
+//line quern.dev/ring/actor/send.go:74:20000
+									break block9
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t39.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:73:20000
+								t310.To.Tail = tail2
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket4 := ticket3
 						room8 := room5
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room8 == 1 {
-							t68 := int(t50[13])
-//line alone.go:197
+							t69 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t710 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t49.Post[t68:t710]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t49.Post[t69:t710]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result012 := t49.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result012
-							t50[12] = i2 + 1
-							result011 = false
-							break block7
+							result013 := t49.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result013
+							t50[12] = i3 + 1
+							result012 = false
+							break block8
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room8 == 0 {
 							t910 := t49
 							t105 := t532
-							t116 := ticket4
-//line alone.go:229
-							t117 := t116
-//line send.go:49
-							t118 := t117 & (t910.To.Slots - 1) * t910.To.Step
-//line send.go:49
-							result013 := t910.To.Ring[t118:]
-//line alone.go:229
-							t311 := result013
-							t410 := uint64(t116+1) << 32
-							slot4 := t311
+							t117 := ticket4
+//line quern.dev/ring/actor/alone.go:229
+							t118 := t117
+//line quern.dev/ring/actor/send.go:49:20000
+							t119 := t118 & (t910.To.Slots - 1) * t910.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result014 := t910.To.Ring[t119:]
+//line quern.dev/ring/actor/alone.go:229
+							t312 := result014
+							t410 := uint64(t117+1) << 32
+							slot4 := t312
 							tag3 := t410
-//line alone.go:230
-							t511 := t910
-							t69 := slot4
+//line quern.dev/ring/actor/alone.go:230
+							t513 := t910
+							t610 := slot4
 							t711 := tag3
-//line send.go:102
-							h2 := t69[:c2]
-							kernel.StoreRelaxed(&h2[0], t711|uint64(t511.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102
+							h2 := t610[:c2]
+							kernel.StoreRelaxed(&h2[0], t711|uint64(t513.ID<<8|128))
 							kernel.StoreRelaxed(&h2[1], t711)
-							kernel.StoreRelaxed(&h2[2], t711|uint64(t511.Words[t511.At+2]))
-							kernel.StoreRelaxed(&h2[3], t711|uint64(t511.Words[t511.At+3]))
-//line alone.go:231
+							kernel.StoreRelaxed(&h2[2], t711|uint64(t513.Words[t513.At+2]))
+							kernel.StoreRelaxed(&h2[3], t711|uint64(t513.Words[t513.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t105); w8++ {
 								kernel.StoreRelaxed(&slot4[4+w8], tag3|uint64(t105[w8]))
 							}
 							t89 := t910
-//line send.go:113
-							if !(t89.Wakes == 0 || t89.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t120 := t89
+						block10:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b8 := t89.To.Words
-								loaded23 := host2.Load64(r, &b8[9])
-								if loaded23 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t89.Host[b8[15]], 1)
-									kernel.StoreRelaxed(&t89.Host[0], 1)
+								t216 := t120.To.Kind != 1
+								if t216 {
+//line quern.dev/ring/actor/send.go:143
+									loaded23 := host2.Load64(r, &t120.To.Words[9])
+									t216 = loaded23 == 0
+								}
+								if !t216 {
+//line quern.dev/ring/actor/send.go:146
+									rung2 := t120.Control[c3:]
+									t313 := rung2[0]
+//line quern.dev/ring/actor/send.go:147
+									t411 := uint64(t120.To.Box)
+									n2 := t313
+									box3 := t411
+//line quern.dev/ring/actor/send.go:148
+									t514 := min(n2, 12)
+									for i4 := uint64(0); i4 < t514; i4++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
+											break block10
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n2 >= 12 {
+										rung2[0] = 13
+										if t120.To.Kind != 1 {
+											t611 := t120
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t611.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n2&1 == 0 {
+										rung2[1+n2/2] = box3
+									} else {
+										rung2[1+n2/2] |= box3 << 32
+									}
+									rung2[0] = n2 + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
-					result011 = true
+//line quern.dev/ring/actor/alone.go:209
+					result012 = true
 				}
-//line alone.go:82
-				t552 = result011
+//line quern.dev/ring/actor/alone.go:82:30000
+				t552 = result012
+//line quern.dev/ring/actor/alone.go:83:30000
 			}
+//line quern.dev/ring/actor/alone.go:84:30000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:30000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:30000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:30000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:30000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block9:
+			block11:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:30000
 					loaded24 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered2 := loaded24
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t411 := hint2
-//line alone.go:109
-							sh.Hint[0] = t411
-//line alone.go:109
+							t412 := hint2
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t412
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next4 := t60[level2]
-								t610 := level2
-								var result014 uint32
+//line quern.dev/ring/actor/alone.go:118
+								t612 := level2
+								var result015 uint32
 								switch {
 								default:
-//line look.go:33
-									if t610 == 4 {
-										result014 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+									if t612 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result015 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t610 < 4 {
-										result014 = shape.Slots + t610*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t612 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result015 = shape.Slots + t612*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result014 = shape.Slots + (t610-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result015 = shape.Slots + (t612-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
-								at4 := (result014 + next4&(shape.SideSlots-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result015 + next4&(shape.SideSlots-1)) * shape.InStep
 								loaded25 := host2.Load64(r, &t622[at4])
 								if uint32(loaded25>>32) == next4+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t911 := level2
 									source4 = t911
 									sides2 = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
 							next5 := t60[4]
 							loaded26 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
 							middle2 := uint32(loaded26>>32) == next5+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots5 := uint32(t61[11])
 							if slots5 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next6 := uint32(t61[8])
 								loaded27 := host2.Load64(r, &t632[next6&(slots5-1)*shape.InStep])
 								posted2 = uint32(loaded27>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t123 := t622
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring4 := t123
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t133 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t143 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring4 = t133
+//line quern.dev/ring/actor/alone.go:148:30000
 								at5 = t143
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t163 := source4
-								var result015 uint32
-								switch {
-								default:
-//line look.go:33
-									if t163 == 4 {
-										result015 = 0
-										break
-//line look.go:35
-									} else if t163 < 4 {
-										result015 = shape.Slots + t163*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result015 = shape.Slots + (t163-1)*shape.SideSlots
-								}
-//line alone.go:149
-								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result016 uint32
-//line look.go:43
+//line quern.dev/ring/actor/alone.go:151:30000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
+								default:
+//line quern.dev/ring/actor/look.go:33:40000
+									if t163 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result016 = 0
+//line quern.dev/ring/actor/look.go:35:40000
+										break
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t163 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result016 = shape.Slots + t163*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
+										break
+//line quern.dev/ring/actor/look.go:38:40000
+									}
+//line quern.dev/ring/actor/look.go:38:40000
+									result016 = shape.Slots + (t163-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
+								}
+//line quern.dev/ring/actor/alone.go:149:30000
+								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
+								var result017 uint32
+//line quern.dev/ring/actor/look.go:43:40000
 								if t193 == 4 {
-									result016 = shape.Slots
+//line quern.dev/ring/actor/look.go:44:40000
+									result017 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
-									result016 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+									result017 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
-								at5 = (result015 + sh.Ticket&(result016-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:30000
+								at5 = (result016 + sh.Ticket&(result017-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
-							t216 := at5
+//line quern.dev/ring/actor/alone.go:151:30000
+							t217 := at5
+//line quern.dev/ring/actor/alone.go:152:30000
 							t223 := at5 + shape.In
-//line alone.go:151
-							slot5 := ring4[t216:t223]
+//line quern.dev/ring/actor/alone.go:151:30000
+							slot5 := ring4[t217:t223]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot5); w9++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded28 := host2.Load64(r, &slot5[w9])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v2 := loaded28
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block9
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block11
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -3750,16 +4991,23 @@ func quernRow6TallyActor(r *host2.Run, cs []actor.Context, first2 int, begins, b
 }
 
 //go:noinline
+//line quern_gen.go:4995:1
 func quernRow7TallyActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)
 		}
 	}
+}
+
+//line quern_gen.go:5008:1
+func quernPlainSendActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[uint32](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7)
+	host2.Plain(r, func(t_ kernel.Thread) { sendActor(t_, v0, v1, v2, v3, v4, v5, v6, v7) })
 }
 
 func quernHostSendActor(r *host2.Run) {
@@ -3794,6 +5042,7 @@ func quernHostSendActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -3803,18 +5052,17 @@ func quernHostSendActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Order, Sent]](r, 1)
 	var in2 *Order
 	var out2 *Sent
-	var t37 *Order
-	var t46 *Sent
+	var t38 *Order
+	var t47 *Sent
 	var result032 kernel.Action = 1
-	outcome := uint32(result032)
 	var forwards bool
 	var stops bool
 	var last bool
 	t921 := shape.OutAt
 	t1010 := shape.OutAt + shape.Out - 3
 	t51 := shape.OutAt
-	t524 := shape.OutAt + shape.Out - 3
-	t233 := shape.Stride
+	t529 := shape.OutAt + shape.Out - 3
+	t235 := shape.Stride
 	t253 := shape.OutAt
 	t263 := shape.OutAt + shape.Out - 3
 	for r.Next() {
@@ -3829,54 +5077,58 @@ func quernHostSendActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1SendActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1SendActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -3884,7 +5136,7 @@ func quernHostSendActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -3894,7 +5146,7 @@ func quernHostSendActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -3903,20 +5155,29 @@ func quernHostSendActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:13
-				t37 = in2
-				t46 = out2
+//line handlers.go:99:10000
+				t38 = in2
+//line handlers.go:100:10000
+				t47 = out2
+//line handlers.go:101
 				for threadZ := range 1 {
+//line handlers.go:102:10000
 					for threadY := range 1 {
+//line handlers.go:103:10000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line handlers.go:104:10000
 						first3 := (threadZ*1 + threadY) * 32
-						quernRow4SendActor(r, cs2, first3, t37, c2, t46, sh, outcome)
+//line handlers.go:105:10000
+						quernRow4SendActor(r, cs2, first3, t38, c2, c3, t47, result032, sh)
+//line handlers.go:106:10000
 					}
+//line handlers.go:107
 				}
+//line handlers.go:108:10000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -3931,10 +5192,10 @@ func quernHostSendActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first4 := (threadZ*1 + threadY) * 32
-					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t921, t1010, cursor, forwards, t51, t524, c2, last, command, in, mail, t233, t253, t263)
+					quernRow5SendActor(r, cs, first4, begins, borns, source2, box, sh, out, result, &shape, words, t921, t1010, cursor, forwards, t51, t529, c2, c3, last, command, in, mail, t235, t253, t263)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -3950,7 +5211,8 @@ func quernHostSendActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:5215:1
+func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -3958,57 +5220,57 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -4019,357 +5281,512 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:30000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
 								switch {
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:40000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
 									source = t96
 									sides = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:30000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:30000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:30000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:30000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -4380,908 +5797,1651 @@ func quernRow1SendActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 }
 
 //go:noinline
+//line quern_gen.go:5801:1
 func quernRow2SendActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []uint32, t1 int, cells []actor.Cell[Order, Sent]) {
 	cRow := cs[first2:][:32]
 	cRow2 := cs2[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
-//line alone.go:58
-		c3 := c
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
+		c4 := c
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
-		cRow2[threadX] = c3
+		cRow2[threadX] = c4
 	}
 }
 
 //go:noinline
+//line quern_gen.go:5819:1
 func quernRow3SendActor(r *host2.Run, cells []actor.Cell[Order, Sent]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
-func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t37 *Order, c2 int, t46 *Sent, sh *actor.Status, outcome uint32) {
+//line quern_gen.go:5829:1
+func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t38 *Order, c2, c3 int, t47 *Sent, result032 kernel.Action, sh *actor.Status) {
 	cRow2 := cs2[first3:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		c3 := cRow2[threadX]
+		c4 := cRow2[threadX]
 		t2 := threadX == 0
-//line quern_gen.go:13
-		t111 := c3
-//line handlers.go:100
-		item := Item{Key: t37.Key, Value: t37.Value}
+//line handlers.go:99:10000
+		t113 := c4
+//line handlers.go:100:10000
+		item := Item{Key: t38.Key, Value: t38.Value}
+//line handlers.go:101
 		taken := 0
-//line handlers.go:103
-		if t37.How == 0 && threadX == 0 {
-			t113 := t111
-//line handlers.go:104
-			t210 := t37.To
-			t38 := &item
-//line group.go:43
-			taken2 := 0
+//line handlers.go:103:10000
+		if t38.How == 0 && threadX == 0 {
+//line handlers.go:104:10000
 			t114 := t113
-//line group.go:44
-			result08 := t210.Len(t114)
-			t39 := result08
-			for i2 := 0; i2 < t39; i2++ {
-//line group.go:45
-				t47 := t113
-				t57 := t113
-				t67 := i2
-//line group.go:33
-				t310 := t67 < 0
-				if !t310 {
-					t115 := t57
-//line group.go:33
-					result09 := t210.Len(t115)
-					t310 = t67 >= result09
+//line handlers.go:104:10000
+			t210 := t38.To
+//line handlers.go:105:10000
+			t39 := &item
+//line handlers.go:106:10000
+			taken2 := 0
+//line handlers.go:107
+			t115 := t114
+//line handlers.go:104:10000
+			result08 := t210.Len(t115)
+//line handlers.go:105:10000
+			t310 := result08
+//line handlers.go:106:10000
+			for i3 := 0; i3 < t310; i3++ {
+//line handlers.go:107
+				if r.Halted() {
+//line handlers.go:104:10000
+					r.Halt()
+//line handlers.go:105:10000
 				}
-				if t310 {
-//line group.go:34
+//line handlers.go:106:10000
+				t48 := t114
+//line handlers.go:107
+				t58 := t114
+//line handlers.go:108:10000
+				t68 := i3
+//line handlers.go:109:10000
+				t311 := t68 < 0
+//line handlers.go:110:10000
+				if !t311 {
+//line handlers.go:111:10000
+					t116 := t58
+//line handlers.go:104:10000
+					result09 := t210.Len(t116)
+//line handlers.go:105:10000
+					t311 = t68 >= result09
+//line handlers.go:106:10000
+				}
+//line handlers.go:107
+				if t311 {
+//line handlers.go:104:10000
 					host2.Fail(r, "group has no member of this number")
+//line handlers.go:105:10000
 				}
-				loaded15 := host2.Load64(r, &t57.Post[int(uint32(t57.Post[t210.Place]))+t67])
+//line handlers.go:104:10000
+				loaded15 := host2.Load64(r, &t58.Post[int(uint32(t58.Post[t210.Place]))+t68])
+//line handlers.go:105:10000
 				member := loaded15
-//line group.go:37
+//line handlers.go:106:10000
 				result010 := actor.Ref[Item]{Mailbox: uint32(member), Actor: uint32(member >> 32)}
-//line group.go:45
+//line handlers.go:107
 				t86 := result010
-				t97 := t38
+//line handlers.go:108:10000
+				t97 := t39
+//line handlers.go:109:10000
 				var result011 bool
-//line context.go:54
+//line handlers.go:110:10000
 				if t86.Mailbox == 0 {
+//line handlers.go:111:10000
 					result011 = false
+//line handlers.go:112:10000
 				} else {
-					t116 := t86.Mailbox
+//line handlers.go:113:10000
+					t117 := t86.Mailbox
+//line handlers.go:114:10000
 					t211 := t86.Actor
-//line send.go:28
-					if !(t47.To.Box == t116 && t47.To.Actor == t211) {
-//line send.go:31
-						t117 := int(t116) * 16
-						t213 := (int(t116) + 1) * 16
-//line send.go:31
-						b5 := t47.Post[t117:t213]
-						memory2 := t47.Post
-						if b5[13] == 1 {
-							memory2 = t47.Host
+//line handlers.go:104:10000
+					if !(t48.To.Box == t117 && t48.To.Actor == t211) {
+//line handlers.go:105:10000
+						t118 := int(t117) * 16
+//line handlers.go:106:10000
+						t213 := (int(t117) + 1) * 16
+//line handlers.go:104:10000
+						b4 := t48.Post[t118:t213]
+//line handlers.go:104:10000
+						memory2 := t48.Post
+//line handlers.go:104:10000
+						if b4[13] == 1 {
+//line handlers.go:104:10000
+							memory2 = t48.Host
+//line handlers.go:105:10000
 						}
-						t311 := b5[14]
-//line send.go:36
-						t48 := uint32(b5[11])
-//line send.go:36
-						t58 := uint32(b5[12])
-						ring3 := t311
-						slots4 := t48
-						step2 := t58
-//line send.go:37
+//line handlers.go:104:10000
+						t312 := b4[14]
+//line handlers.go:104:10000
+						t49 := uint32(b4[11])
+//line handlers.go:104:10000
+						t59 := uint32(b4[12])
+//line handlers.go:105:10000
+						ring3 := t312
+//line handlers.go:106:10000
+						slots4 := t49
+//line handlers.go:107
+						step2 := t59
+//line handlers.go:108:10000
 						end2 := ring3 + uint64(slots4)*uint64(step2)
+//line handlers.go:109:10000
 						if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line handlers.go:104:10000
 							host2.Fail(r, "a Ref that names no mailbox")
+//line handlers.go:105:10000
 						}
-						loaded16 := host2.Load64(r, &b5[0])
-//line send.go:41
-						loaded17 := host2.Load64(r, &b5[8])
+//line handlers.go:104:10000
+						loaded16 := host2.Load64(r, &b4[0])
+//line handlers.go:104:10000
+						loaded17 := host2.Load64(r, &b4[8])
+//line handlers.go:105:10000
 						t87 := ring3
+//line handlers.go:106:10000
 						t98 := end2
-//line send.go:42
-						loaded18 := host2.Load64(r, &b5[10])
-//line send.go:41
-						t47.To = actor.Target{Box: t116, Actor: t211, Tail: loaded16, Head: uint32(loaded17), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded18)}
+//line handlers.go:104:10000
+						loaded18 := host2.Load64(r, &b4[10])
+//line handlers.go:104:10000
+						t48.To = actor.Target{Box: t117, Actor: t211, Tail: loaded16, Head: uint32(loaded17), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded18)}
+//line handlers.go:105:10000
 					}
-//line context.go:58
-					t312 := t47
+//line handlers.go:106:10000
+					t313 := t48
+//line handlers.go:107
 					var ticket3 uint32
+//line handlers.go:108:10000
 					var room5 uint32
-				block6:
-					switch {
-					default:
-//line send.go:58
-						for b6 := t312.To.Words; ; {
-							if t312.To.Owner != t312.To.Actor || uint32(t312.To.Tail)-t312.To.Head >= t312.To.Slots {
-								t118 := t312
-//line send.go:81
-								b7 := t118.To.Words
-								loaded19 := host2.Load64(r, &b7[10])
-//line send.go:82
-								t118.To.Owner = uint32(loaded19)
-								var room6 uint32
-//line send.go:83
-								if t118.To.Owner != t118.To.Actor {
-									room6 = 2
-								} else {
-									t214 := t118
-									t313 := t118
-//line send.go:86
-									loaded20 := host2.Load64(r, &b7[0])
-									t59 := loaded20
-//line send.go:86
-									loaded21 := host2.Load64(r, &b7[8])
-									t77 := uint32(loaded21)
-//line send.go:86
-									t214.To.Tail = t59
-//line send.go:86
-									t313.To.Head = t77
-									if uint32(t118.To.Tail)-t118.To.Head >= t118.To.Slots && t118.To.Kind == 1 {
-										loaded22 := host2.Load64(r, &t118.Host[b7[15]+1])
-										head2 := loaded22
-//line send.go:89
-										kernel.StoreRelaxed(&b7[8], head2)
-										t118.To.Head = uint32(head2)
-									}
-									if uint32(t118.To.Tail)-t118.To.Head >= t118.To.Slots {
-										room6 = 1
-									} else {
-										room6 = 0
-									}
-								}
-//line send.go:60
-								room7 := room6
-								if room7 != 0 {
-//line send.go:61
-									atomic.AddUint64(&b6[1], 1)
-									ticket3 = 0
-									room5 = room7
-									break block6
-								}
-							}
-//line send.go:65
-							loaded23 := host2.Load64(r, &b6[10])
-							owner2 := uint32(loaded23)
-//line send.go:68
-							old2 := kernel.AtomicCompareAndSwap(&b6[0], t312.To.Tail, t312.To.Tail+1)
-							tail2 := old2
-//line send.go:69
-							if tail2 == t312.To.Tail {
-								t510 := t312
-								t68 := t312
-								t78 := tail2 + 1
-								t88 := owner2
-//line send.go:70
-								t510.To.Tail = t78
-//line send.go:70
-								t68.To.Owner = t88
-								t99 := uint32(tail2)
-								ticket3 = t99
-								room5 = 0
-								break block6
-							}
-//line send.go:73
-							t312.To.Tail = tail2
-						}
-					}
-//line context.go:58
-					ticket4 := ticket3
-					room8 := room5
-//line context.go:59
-					if room8 != 0 {
-						result011 = false
-					} else {
-						t69 := ticket4
-//line send.go:49
-						t119 := t69 & (t47.To.Slots - 1) * t47.To.Step
-//line send.go:49
-						result012 := t47.To.Ring[t119:]
-//line context.go:62
-						t89 := result012
-						t910 := uint64(ticket4+1) << 32
-						slot3 := t89
-						tag2 := t910
-//line context.go:63
-						t104 := t47
-						t1110 := slot3
-						t123 := tag2
-//line send.go:102
-						h2 := t1110[:c2]
-						kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
-						kernel.StoreRelaxed(&h2[1], t123)
-						kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
-						kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
-//line context.go:64
-						t133 := slot3
-						t143 := tag2
-						t152 := t97
-//line context.go:64
-						kernel.PutWords(t133, 4, t143, t152)
-						t163 := t47
-//line send.go:113
-						if !(t163.Wakes == 0 || t163.To.Kind == 1) {
-//line send.go:118
-							kernel.Fence()
-							b8 := t163.To.Words
-							loaded24 := host2.Load64(r, &b8[9])
-							if loaded24 != 0 {
-//line send.go:121
-								kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
-								kernel.StoreRelaxed(&t163.Host[0], 1)
-							}
-						}
-//line context.go:66
-						result011 = true
-					}
-				}
-//line group.go:45
-				if result011 {
-					taken2++
-				}
-			}
-			result013 := taken2
-//line handlers.go:104
-			taken = result013
-		} else if t37.How == 1 {
-			item.Key += uint64(threadX)
-			t511 := t111
-//line handlers.go:107
-			t610 := t37.To
-			t79 := item.Key
-			t810 := &item
-//line group.go:56
-			t120 := t511
-//line group.go:56
-			result014 := t610.Len(t120)
-			n := result014
-			var result015 bool
-//line group.go:57
-			if n == 0 {
-				result015 = false
-			} else {
-				t314 := t511
-				t49 := t511
-				t512 := t79
-				t611 := n
-//line group.go:60
-				result016 := actor.Pick(t512, t611)
-				t811 := result016
-//line group.go:33
-				t315 := t811 < 0
-				if !t315 {
-					t121 := t49
-//line group.go:33
-					result017 := t610.Len(t121)
-					t315 = t811 >= result017
-				}
-				if t315 {
-//line group.go:34
-					host2.Fail(r, "group has no member of this number")
-				}
-				loaded25 := host2.Load64(r, &t49.Post[int(uint32(t49.Post[t610.Place]))+t811])
-				member2 := loaded25
-//line group.go:37
-				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
-//line group.go:60
-				t105 := result018
-				t1111 := t810
-				var result019 bool
-//line context.go:54
-				if t105.Mailbox == 0 {
-					result019 = false
-				} else {
-					t124 := t105.Mailbox
-					t215 := t105.Actor
-//line send.go:28
-					if !(t314.To.Box == t124 && t314.To.Actor == t215) {
-//line send.go:31
-						t125 := int(t124) * 16
-						t216 := (int(t124) + 1) * 16
-//line send.go:31
-						b9 := t314.Post[t125:t216]
-						memory3 := t314.Post
-						if b9[13] == 1 {
-							memory3 = t314.Host
-						}
-						t316 := b9[14]
-//line send.go:36
-						t410 := uint32(b9[11])
-//line send.go:36
-						t513 := uint32(b9[12])
-						ring4 := t316
-						slots5 := t410
-						step3 := t513
-//line send.go:37
-						end3 := ring4 + uint64(slots5)*uint64(step3)
-						if end3 > uint64(len(memory3)) || ring4 > end3 {
-							host2.Fail(r, "a Ref that names no mailbox")
-						}
-						loaded26 := host2.Load64(r, &b9[0])
-//line send.go:41
-						loaded27 := host2.Load64(r, &b9[8])
-						t812 := ring4
-						t911 := end3
-//line send.go:42
-						loaded28 := host2.Load64(r, &b9[10])
-//line send.go:41
-						t314.To = actor.Target{Box: t124, Actor: t215, Tail: loaded26, Head: uint32(loaded27), Words: b9, Ring: memory3[t812:t911], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded28)}
-					}
-//line context.go:58
-					t317 := t314
-					var ticket5 uint32
-					var room9 uint32
+//line handlers.go:109:10000
 				block7:
+//line handlers.go:110:10000
 					switch {
+//line handlers.go:111:10000
 					default:
-//line send.go:58
-						for b10 := t317.To.Words; ; {
-							if t317.To.Owner != t317.To.Actor || uint32(t317.To.Tail)-t317.To.Head >= t317.To.Slots {
-								t126 := t317
-//line send.go:81
-								b11 := t126.To.Words
-								loaded29 := host2.Load64(r, &b11[10])
-//line send.go:82
-								t126.To.Owner = uint32(loaded29)
-								var room10 uint32
-//line send.go:83
-								if t126.To.Owner != t126.To.Actor {
-									room10 = 2
+//line handlers.go:112:10000
+						for b5 := t313.To.Words; ; {
+//line handlers.go:113:10000
+							if r.Halted() {
+//line handlers.go:104:10000
+								r.Halt()
+//line handlers.go:105:10000
+							}
+//line handlers.go:104:10000
+							if t313.To.Owner != t313.To.Actor || uint32(t313.To.Tail)-t313.To.Head >= t313.To.Slots {
+//line handlers.go:105:10000
+								t119 := t313
+//line handlers.go:104:10000
+								b6 := t119.To.Words
+//line handlers.go:104:10000
+								loaded19 := host2.Load64(r, &b6[10])
+//line handlers.go:104:10000
+								t119.To.Owner = uint32(loaded19)
+//line handlers.go:105:10000
+								var room6 uint32
+//line handlers.go:104:10000
+								if t119.To.Owner != t119.To.Actor {
+//line handlers.go:105:10000
+									room6 = 2
+//line handlers.go:106:10000
 								} else {
-									t217 := t126
-									t318 := t126
-//line send.go:86
-									loaded30 := host2.Load64(r, &b11[0])
-									t514 := loaded30
-//line send.go:86
-									loaded31 := host2.Load64(r, &b11[8])
-									t710 := uint32(loaded31)
-//line send.go:86
-									t217.To.Tail = t514
-//line send.go:86
-									t318.To.Head = t710
-									if uint32(t126.To.Tail)-t126.To.Head >= t126.To.Slots && t126.To.Kind == 1 {
-										loaded32 := host2.Load64(r, &t126.Host[b11[15]+1])
-										head3 := loaded32
-//line send.go:89
-										kernel.StoreRelaxed(&b11[8], head3)
-										t126.To.Head = uint32(head3)
-									}
-									if uint32(t126.To.Tail)-t126.To.Head >= t126.To.Slots {
-										room10 = 1
-									} else {
-										room10 = 0
-									}
-								}
-//line send.go:60
-								room11 := room10
-								if room11 != 0 {
-//line send.go:61
-									atomic.AddUint64(&b10[1], 1)
-									ticket5 = 0
-									room9 = room11
-									break block7
-								}
-							}
-//line send.go:65
-							loaded33 := host2.Load64(r, &b10[10])
-							owner3 := uint32(loaded33)
-//line send.go:68
-							old3 := kernel.AtomicCompareAndSwap(&b10[0], t317.To.Tail, t317.To.Tail+1)
-							tail3 := old3
-//line send.go:69
-							if tail3 == t317.To.Tail {
-								t515 := t317
-								t612 := t317
-								t711 := tail3 + 1
-								t813 := owner3
-//line send.go:70
-								t515.To.Tail = t711
-//line send.go:70
-								t612.To.Owner = t813
-								t912 := uint32(tail3)
-								ticket5 = t912
-								room9 = 0
-								break block7
-							}
-//line send.go:73
-							t317.To.Tail = tail3
-						}
-					}
-//line context.go:58
-					ticket6 := ticket5
-					room12 := room9
-//line context.go:59
-					if room12 != 0 {
-						result019 = false
-					} else {
-						t613 := ticket6
-//line send.go:49
-						t127 := t613 & (t314.To.Slots - 1) * t314.To.Step
-//line send.go:49
-						result020 := t314.To.Ring[t127:]
-//line context.go:62
-						t814 := result020
-						t913 := uint64(ticket6+1) << 32
-						slot4 := t814
-						tag3 := t913
-//line context.go:63
-						t106 := t314
-						t1112 := slot4
-						t128 := tag3
-//line send.go:102
-						h3 := t1112[:c2]
-						kernel.StoreRelaxed(&h3[0], t128|uint64(t106.ID<<8|128))
-						kernel.StoreRelaxed(&h3[1], t128)
-						kernel.StoreRelaxed(&h3[2], t128|uint64(t106.Words[t106.At+2]))
-						kernel.StoreRelaxed(&h3[3], t128|uint64(t106.Words[t106.At+3]))
-//line context.go:64
-						t134 := slot4
-						t144 := tag3
-						t153 := t1111
-//line context.go:64
-						kernel.PutWords(t134, 4, t144, t153)
-						t164 := t314
-//line send.go:113
-						if !(t164.Wakes == 0 || t164.To.Kind == 1) {
-//line send.go:118
-							kernel.Fence()
-							b12 := t164.To.Words
-							loaded34 := host2.Load64(r, &b12[9])
-							if loaded34 != 0 {
-//line send.go:121
-								kernel.StoreRelaxed(&t164.Host[b12[15]], 1)
-								kernel.StoreRelaxed(&t164.Host[0], 1)
-							}
-						}
-//line context.go:66
-						result019 = true
-					}
-				}
-//line group.go:60
-				result015 = result019
-			}
 //line handlers.go:107
-			if result015 {
-				taken = 1
-			}
-		} else if t37.How == 2 && threadX == 0 {
-			t107 := t111
-			t1113 := t111
-//line handlers.go:111
-			t129 := int(t37.Member)
-//line handlers.go:111
-			g := t37.To
-//line group.go:33
-			t319 := t129 < 0
-			if !t319 {
-				t130 := t1113
-//line group.go:33
-				result021 := g.Len(t130)
-				t319 = t129 >= result021
-			}
-			if t319 {
-//line group.go:34
-				host2.Fail(r, "group has no member of this number")
-			}
-			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t129])
-			member3 := loaded35
-//line group.go:37
-			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
-//line handlers.go:111
-			t145 := result022
-			t154 := &item
-			var result023 bool
-//line context.go:54
-			if t145.Mailbox == 0 {
-				result023 = false
-			} else {
-				t131 := t145.Mailbox
-				t218 := t145.Actor
-//line send.go:28
-				if !(t107.To.Box == t131 && t107.To.Actor == t218) {
-//line send.go:31
-					t135 := int(t131) * 16
-					t219 := (int(t131) + 1) * 16
-//line send.go:31
-					b13 := t107.Post[t135:t219]
-					memory4 := t107.Post
-					if b13[13] == 1 {
-						memory4 = t107.Host
-					}
-					t320 := b13[14]
-//line send.go:36
-					t411 := uint32(b13[11])
-//line send.go:36
-					t516 := uint32(b13[12])
-					ring5 := t320
-					slots6 := t411
-					step4 := t516
-//line send.go:37
-					end4 := ring5 + uint64(slots6)*uint64(step4)
-					if end4 > uint64(len(memory4)) || ring5 > end4 {
-						host2.Fail(r, "a Ref that names no mailbox")
-					}
-					loaded36 := host2.Load64(r, &b13[0])
-//line send.go:41
-					loaded37 := host2.Load64(r, &b13[8])
-					t815 := ring5
-					t914 := end4
-//line send.go:42
-					loaded38 := host2.Load64(r, &b13[10])
-//line send.go:41
-					t107.To = actor.Target{Box: t131, Actor: t218, Tail: loaded36, Head: uint32(loaded37), Words: b13, Ring: memory4[t815:t914], Slots: slots6, Step: step4, Kind: uint32(b13[13]), Owner: uint32(loaded38)}
-				}
-//line context.go:58
-				t321 := t107
-				var ticket7 uint32
-				var room13 uint32
-			block8:
-				switch {
-				default:
-//line send.go:58
-					for b14 := t321.To.Words; ; {
-						if t321.To.Owner != t321.To.Actor || uint32(t321.To.Tail)-t321.To.Head >= t321.To.Slots {
-							t136 := t321
-//line send.go:81
-							b15 := t136.To.Words
-							loaded39 := host2.Load64(r, &b15[10])
-//line send.go:82
-							t136.To.Owner = uint32(loaded39)
-							var room14 uint32
-//line send.go:83
-							if t136.To.Owner != t136.To.Actor {
-								room14 = 2
-							} else {
-								t220 := t136
-								t323 := t136
-//line send.go:86
-								loaded40 := host2.Load64(r, &b15[0])
-								t517 := loaded40
-//line send.go:86
-								loaded41 := host2.Load64(r, &b15[8])
-								t712 := uint32(loaded41)
-//line send.go:86
-								t220.To.Tail = t517
-//line send.go:86
-								t323.To.Head = t712
-								if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots && t136.To.Kind == 1 {
-									loaded42 := host2.Load64(r, &t136.Host[b15[15]+1])
-									head4 := loaded42
-//line send.go:89
-									kernel.StoreRelaxed(&b15[8], head4)
-									t136.To.Head = uint32(head4)
-								}
-								if uint32(t136.To.Tail)-t136.To.Head >= t136.To.Slots {
-									room14 = 1
-								} else {
-									room14 = 0
-								}
-							}
-//line send.go:60
-							room15 := room14
-							if room15 != 0 {
-//line send.go:61
-								atomic.AddUint64(&b14[1], 1)
-								ticket7 = 0
-								room13 = room15
-								break block8
-							}
-						}
-//line send.go:65
-						loaded43 := host2.Load64(r, &b14[10])
-						owner4 := uint32(loaded43)
-//line send.go:68
-						old4 := kernel.AtomicCompareAndSwap(&b14[0], t321.To.Tail, t321.To.Tail+1)
-						tail4 := old4
-//line send.go:69
-						if tail4 == t321.To.Tail {
-							t518 := t321
-							t614 := t321
-							t713 := tail4 + 1
-							t816 := owner4
-//line send.go:70
-							t518.To.Tail = t713
-//line send.go:70
-							t614.To.Owner = t816
-							t915 := uint32(tail4)
-							ticket7 = t915
-							room13 = 0
-							break block8
-						}
-//line send.go:73
-						t321.To.Tail = tail4
-					}
-				}
-//line context.go:58
-				ticket8 := ticket7
-				room16 := room13
-//line context.go:59
-				if room16 != 0 {
-					result023 = false
-				} else {
-					t615 := ticket8
-//line send.go:49
-					t137 := t615 & (t107.To.Slots - 1) * t107.To.Step
-//line send.go:49
-					result024 := t107.To.Ring[t137:]
-//line context.go:62
-					t817 := result024
-					t916 := uint64(ticket8+1) << 32
-					slot5 := t817
-					tag4 := t916
-//line context.go:63
-					t108 := t107
-					t1114 := slot5
-					t1210 := tag4
-//line send.go:102
-					h4 := t1114[:c2]
-					kernel.StoreRelaxed(&h4[0], t1210|uint64(t108.ID<<8|128))
-					kernel.StoreRelaxed(&h4[1], t1210)
-					kernel.StoreRelaxed(&h4[2], t1210|uint64(t108.Words[t108.At+2]))
-					kernel.StoreRelaxed(&h4[3], t1210|uint64(t108.Words[t108.At+3]))
-//line context.go:64
-					t138 := slot5
-					t146 := tag4
-					t155 := t154
-//line context.go:64
-					kernel.PutWords(t138, 4, t146, t155)
-					t165 := t107
-//line send.go:113
-					if !(t165.Wakes == 0 || t165.To.Kind == 1) {
-//line send.go:118
-						kernel.Fence()
-						b16 := t165.To.Words
-						loaded44 := host2.Load64(r, &b16[9])
-						if loaded44 != 0 {
-//line send.go:121
-							kernel.StoreRelaxed(&t165.Host[b16[15]], 1)
-							kernel.StoreRelaxed(&t165.Host[0], 1)
-						}
-					}
-//line context.go:66
-					result023 = true
-				}
-			}
-//line handlers.go:111
-			if result023 {
-				taken = 1
-			}
-		} else if t37.How == 3 {
-			t172 := t111
-//line handlers.go:115
-			t182 := t37.To
-			t193 := &item
-//line group.go:43
-			taken3 := 0
-			t139 := t172
-//line group.go:44
-			result025 := t182.Len(t139)
-			t324 := result025
-			for i3 := 0; i3 < t324; i3++ {
-//line group.go:45
-				t412 := t172
-				t519 := t172
-				t616 := i3
-//line group.go:33
-				t325 := t616 < 0
-				if !t325 {
-					t140 := t519
-//line group.go:33
-					result026 := t182.Len(t140)
-					t325 = t616 >= result026
-				}
-				if t325 {
-//line group.go:34
-					host2.Fail(r, "group has no member of this number")
-				}
-				loaded45 := host2.Load64(r, &t519.Post[int(uint32(t519.Post[t182.Place]))+t616])
-				member4 := loaded45
-//line group.go:37
-				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
-//line group.go:45
-				t818 := result027
-				t917 := t193
-				var result028 bool
-//line context.go:54
-				if t818.Mailbox == 0 {
-					result028 = false
-				} else {
-					t141 := t818.Mailbox
-					t221 := t818.Actor
-//line send.go:28
-					if !(t412.To.Box == t141 && t412.To.Actor == t221) {
-//line send.go:31
-						t147 := int(t141) * 16
-						t223 := (int(t141) + 1) * 16
-//line send.go:31
-						b17 := t412.Post[t147:t223]
-						memory5 := t412.Post
-						if b17[13] == 1 {
-							memory5 = t412.Host
-						}
-						t326 := b17[14]
-//line send.go:36
-						t413 := uint32(b17[11])
-//line send.go:36
-						t520 := uint32(b17[12])
-						ring6 := t326
-						slots7 := t413
-						step5 := t520
-//line send.go:37
-						end5 := ring6 + uint64(slots7)*uint64(step5)
-						if end5 > uint64(len(memory5)) || ring6 > end5 {
-							host2.Fail(r, "a Ref that names no mailbox")
-						}
-						loaded46 := host2.Load64(r, &b17[0])
-//line send.go:41
-						loaded47 := host2.Load64(r, &b17[8])
-						t819 := ring6
-						t918 := end5
-//line send.go:42
-						loaded48 := host2.Load64(r, &b17[10])
-//line send.go:41
-						t412.To = actor.Target{Box: t141, Actor: t221, Tail: loaded46, Head: uint32(loaded47), Words: b17, Ring: memory5[t819:t918], Slots: slots7, Step: step5, Kind: uint32(b17[13]), Owner: uint32(loaded48)}
-					}
-//line context.go:58
-					t327 := t412
-					var ticket9 uint32
-					var room17 uint32
-				block9:
-					switch {
-					default:
-//line send.go:58
-						for b18 := t327.To.Words; ; {
-							if t327.To.Owner != t327.To.Actor || uint32(t327.To.Tail)-t327.To.Head >= t327.To.Slots {
-								t148 := t327
-//line send.go:81
-								b19 := t148.To.Words
-								loaded49 := host2.Load64(r, &b19[10])
-//line send.go:82
-								t148.To.Owner = uint32(loaded49)
-								var room18 uint32
-//line send.go:83
-								if t148.To.Owner != t148.To.Actor {
-									room18 = 2
-								} else {
-									t224 := t148
-									t328 := t148
-//line send.go:86
-									loaded50 := host2.Load64(r, &b19[0])
-									t521 := loaded50
-//line send.go:86
-									loaded51 := host2.Load64(r, &b19[8])
-									t714 := uint32(loaded51)
-//line send.go:86
-									t224.To.Tail = t521
-//line send.go:86
-									t328.To.Head = t714
-									if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots && t148.To.Kind == 1 {
-										loaded52 := host2.Load64(r, &t148.Host[b19[15]+1])
-										head5 := loaded52
-//line send.go:89
-										kernel.StoreRelaxed(&b19[8], head5)
-										t148.To.Head = uint32(head5)
+									t214 := t119
+//line handlers.go:108:10000
+									t314 := t119
+//line handlers.go:104:10000
+									loaded20 := host2.Load64(r, &b6[0])
+//line handlers.go:105:10000
+									t510 := loaded20
+//line handlers.go:104:10000
+									loaded21 := host2.Load64(r, &b6[8])
+//line handlers.go:105:10000
+									t77 := uint32(loaded21)
+//line handlers.go:104:10000
+									t214.To.Tail = t510
+//line handlers.go:104:10000
+									t314.To.Head = t77
+//line handlers.go:104:10000
+									if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots && t119.To.Kind == 1 {
+//line handlers.go:104:10000
+										loaded22 := host2.Load64(r, &t119.Host[b6[15]+1])
+//line handlers.go:105:10000
+										head2 := loaded22
+//line handlers.go:104:10000
+										kernel.StoreRelaxed(&b6[8], head2)
+//line handlers.go:104:10000
+										t119.To.Head = uint32(head2)
+//line handlers.go:105:10000
 									}
-									if uint32(t148.To.Tail)-t148.To.Head >= t148.To.Slots {
-										room18 = 1
+//line handlers.go:104:10000
+									if uint32(t119.To.Tail)-t119.To.Head >= t119.To.Slots {
+//line handlers.go:105:10000
+										room6 = 1
+//line handlers.go:106:10000
 									} else {
-										room18 = 0
+//line handlers.go:107
+										room6 = 0
+//line handlers.go:108:10000
 									}
+//line handlers.go:109:10000
 								}
-//line send.go:60
-								room19 := room18
-								if room19 != 0 {
-//line send.go:61
-									atomic.AddUint64(&b18[1], 1)
-									ticket9 = 0
-									room17 = room19
-									break block9
+//line handlers.go:110:10000
+								room7 := room6
+//line handlers.go:111:10000
+								if room7 != 0 {
+//line handlers.go:104:10000
+									atomic.AddUint64(&b5[1], 1)
+//line handlers.go:105:10000
+									ticket3 = 0
+//line handlers.go:106:10000
+									room5 = room7
+//line handlers.go:107
+									break block7
+//line handlers.go:108:10000
 								}
+//line handlers.go:109:10000
 							}
-//line send.go:65
-							loaded53 := host2.Load64(r, &b18[10])
-							owner5 := uint32(loaded53)
-//line send.go:68
-							old5 := kernel.AtomicCompareAndSwap(&b18[0], t327.To.Tail, t327.To.Tail+1)
-							tail5 := old5
-//line send.go:69
-							if tail5 == t327.To.Tail {
-								t522 := t327
-								t617 := t327
-								t715 := tail5 + 1
-								t820 := owner5
-//line send.go:70
-								t522.To.Tail = t715
-//line send.go:70
-								t617.To.Owner = t820
-								t919 := uint32(tail5)
-								ticket9 = t919
-								room17 = 0
-								break block9
+//line handlers.go:104:10000
+							loaded23 := host2.Load64(r, &b5[10])
+//line handlers.go:105:10000
+							owner2 := uint32(loaded23)
+//line handlers.go:104:10000
+							old2 := kernel.AtomicCompareAndSwap(&b5[0], t313.To.Tail, t313.To.Tail+1)
+//line handlers.go:105:10000
+							tail2 := old2
+//line handlers.go:104:10000
+							if tail2 == t313.To.Tail {
+//line handlers.go:105:10000
+								t511 := t313
+//line handlers.go:106:10000
+								t69 := t313
+//line handlers.go:107
+								t78 := tail2 + 1
+//line handlers.go:108:10000
+								t88 := owner2
+//line handlers.go:104:10000
+								t511.To.Tail = t78
+//line handlers.go:104:10000
+								t69.To.Owner = t88
+//line handlers.go:105:10000
+								t99 := uint32(tail2)
+//line handlers.go:106:10000
+								ticket3 = t99
+//line handlers.go:107
+								room5 = 0
+//line handlers.go:108:10000
+								break block7
+//line handlers.go:109:10000
 							}
-//line send.go:73
-							t327.To.Tail = tail5
+//line handlers.go:104:10000
+							t313.To.Tail = tail2
+//line handlers.go:105:10000
 						}
+//line handlers.go:106:10000
 					}
-//line context.go:58
-					ticket10 := ticket9
-					room20 := room17
-//line context.go:59
-					if room20 != 0 {
-						result028 = false
+//line handlers.go:107
+					ticket4 := ticket3
+//line handlers.go:108:10000
+					room8 := room5
+//line handlers.go:109:10000
+					if room8 != 0 {
+//line handlers.go:110:10000
+						result011 = false
+//line handlers.go:111:10000
 					} else {
-						t618 := ticket10
-//line send.go:49
-						t149 := t618 & (t412.To.Slots - 1) * t412.To.Step
-//line send.go:49
-						result029 := t412.To.Ring[t149:]
-//line context.go:62
-						t821 := result029
-						t920 := uint64(ticket10+1) << 32
-						slot6 := t821
-						tag5 := t920
-//line context.go:63
-						t109 := t412
-						t1115 := slot6
-						t1211 := tag5
-//line send.go:102
-						h5 := t1115[:c2]
-						kernel.StoreRelaxed(&h5[0], t1211|uint64(t109.ID<<8|128))
-						kernel.StoreRelaxed(&h5[1], t1211)
-						kernel.StoreRelaxed(&h5[2], t1211|uint64(t109.Words[t109.At+2]))
-						kernel.StoreRelaxed(&h5[3], t1211|uint64(t109.Words[t109.At+3]))
-//line context.go:64
-						t1310 := slot6
-						t1410 := tag5
-						t156 := t917
-//line context.go:64
-						kernel.PutWords(t1310, 4, t1410, t156)
-						t166 := t412
-//line send.go:113
-						if !(t166.Wakes == 0 || t166.To.Kind == 1) {
-//line send.go:118
+//line handlers.go:112:10000
+						t610 := ticket4
+//line handlers.go:104:10000
+						t120 := t610 & (t48.To.Slots - 1) * t48.To.Step
+//line handlers.go:104:10000
+						result012 := t48.To.Ring[t120:]
+//line handlers.go:105:10000
+						t89 := result012
+//line handlers.go:106:10000
+						t910 := uint64(ticket4+1) << 32
+//line handlers.go:107
+						slot3 := t89
+//line handlers.go:108:10000
+						tag2 := t910
+//line handlers.go:109:10000
+						t104 := t48
+//line handlers.go:110:10000
+						t1110 := slot3
+//line handlers.go:111:10000
+						t123 := tag2
+//line handlers.go:104:10000
+						h2 := t1110[:c2]
+//line handlers.go:104:10000
+						kernel.StoreRelaxed(&h2[0], t123|uint64(t104.ID<<8|128))
+//line handlers.go:104:10000
+						kernel.StoreRelaxed(&h2[1], t123)
+//line handlers.go:104:10000
+						kernel.StoreRelaxed(&h2[2], t123|uint64(t104.Words[t104.At+2]))
+//line handlers.go:104:10000
+						kernel.StoreRelaxed(&h2[3], t123|uint64(t104.Words[t104.At+3]))
+//line handlers.go:105:10000
+						t133 := slot3
+//line handlers.go:106:10000
+						t143 := tag2
+//line handlers.go:107
+						t152 := t97
+//line handlers.go:104:10000
+						kernel.PutWords(t133, 4, t143, t152)
+//line handlers.go:105:10000
+						t163 := t48
+//line handlers.go:106:10000
+						t121 := t163
+//line handlers.go:107
+					block8:
+//line handlers.go:108:10000
+						switch {
+//line handlers.go:109:10000
+						default:
+//line handlers.go:104:10000
 							kernel.Fence()
-							b20 := t166.To.Words
-							loaded54 := host2.Load64(r, &b20[9])
-							if loaded54 != 0 {
-//line send.go:121
-								kernel.StoreRelaxed(&t166.Host[b20[15]], 1)
-								kernel.StoreRelaxed(&t166.Host[0], 1)
+//line handlers.go:104:10000
+							t215 := t121.To.Kind != 1
+//line handlers.go:105:10000
+							if t215 {
+//line handlers.go:104:10000
+								loaded24 := host2.Load64(r, &t121.To.Words[9])
+//line handlers.go:105:10000
+								t215 = loaded24 == 0
+//line handlers.go:106:10000
 							}
+//line handlers.go:107
+							if !t215 {
+//line handlers.go:104:10000
+								rung2 := t121.Control[c3:]
+//line handlers.go:104:10000
+								t315 := rung2[0]
+//line handlers.go:104:10000
+								t410 := uint64(t121.To.Box)
+//line handlers.go:105:10000
+								n2 := t315
+//line handlers.go:106:10000
+								box3 := t410
+//line handlers.go:107
+								t512 := min(n2, 12)
+//line handlers.go:108:10000
+								for i4 := uint64(0); i4 < t512; i4++ {
+//line handlers.go:104:10000
+									if uint64(uint32(rung2[1+i4/2]>>(32*(i4&1)))) == box3 {
+//line handlers.go:105:10000
+										break block8
+//line handlers.go:106:10000
+									}
+//line handlers.go:107
+								}
+//line handlers.go:108:10000
+								if n2 >= 12 {
+//line handlers.go:104:10000
+									rung2[0] = 13
+//line handlers.go:104:10000
+									if t121.To.Kind != 1 {
+//line handlers.go:105:10000
+										t611 := t121
+//line handlers.go:104:10000
+										kernel.StoreRelaxed(&t611.Host[t611.To.Words[15]], 1)
+//line handlers.go:104:10000
+										kernel.StoreRelaxed(&t611.Host[0], 1)
+//line handlers.go:105:10000
+									}
+//line handlers.go:106:10000
+									break
+//line handlers.go:107
+								} else if n2&1 == 0 {
+//line handlers.go:104:10000
+									rung2[1+n2/2] = box3
+//line handlers.go:105:10000
+								} else {
+//line handlers.go:104:10000
+									rung2[1+n2/2] |= box3 << 32
+//line handlers.go:105:10000
+								}
+//line handlers.go:104:10000
+								rung2[0] = n2 + 1
+//line handlers.go:105:10000
+							}
+//line handlers.go:106:10000
 						}
-//line context.go:66
-						result028 = true
+//line handlers.go:107
+						result011 = true
+//line handlers.go:108:10000
 					}
+//line handlers.go:109:10000
 				}
-//line group.go:45
-				if result028 {
-					taken3++
+//line handlers.go:110:10000
+				if result011 {
+//line handlers.go:111:10000
+					taken2++
+//line handlers.go:112:10000
 				}
+//line handlers.go:113:10000
 			}
+//line handlers.go:114:10000
+			result013 := taken2
+//line handlers.go:115:10000
+			taken = result013
+//line handlers.go:105:10000
+		} else if t38.How == 1 {
+//line handlers.go:106:10000
+			item.Key += uint64(threadX)
+//line handlers.go:107
+			t513 := t113
+//line handlers.go:107
+			t612 := t38.To
+//line handlers.go:108:10000
+			t79 := item.Key
+//line handlers.go:109:10000
+			t810 := &item
+//line handlers.go:110:10000
+			t124 := t513
+//line handlers.go:107
+			result014 := t612.Len(t124)
+//line handlers.go:108:10000
+			n3 := result014
+//line handlers.go:109:10000
+			var result015 bool
+//line handlers.go:110:10000
+			if n3 == 0 {
+//line handlers.go:111:10000
+				result015 = false
+//line handlers.go:112:10000
+			} else {
+//line handlers.go:113:10000
+				t316 := t513
+//line handlers.go:114:10000
+				t411 := t513
+//line handlers.go:115:10000
+				t514 := t79
+//line handlers.go:116:10000
+				t613 := n3
+//line handlers.go:117:10000
+				key := t514
+//line handlers.go:118:10000
+				chosen := -1
+//line handlers.go:119:10000
+				for next4 := uint64(0); next4 < uint64(t613); {
+//line handlers.go:120:10000
+					if r.Halted() {
+//line handlers.go:107
+						r.Halt()
+//line handlers.go:108:10000
+					}
+//line handlers.go:109:10000
+					chosen = int(next4)
+//line handlers.go:110:10000
+					key = key*2862933555777941757 + 1
+//line handlers.go:107
+					next4 = (next4 + 1) << 31 / (key>>33 + 1)
+//line handlers.go:108:10000
+				}
+//line handlers.go:109:10000
+				result016 := chosen
+//line handlers.go:110:10000
+				t811 := result016
+//line handlers.go:111:10000
+				t317 := t811 < 0
+//line handlers.go:112:10000
+				if !t317 {
+//line handlers.go:113:10000
+					t125 := t411
+//line handlers.go:107
+					result017 := t612.Len(t125)
+//line handlers.go:108:10000
+					t317 = t811 >= result017
+//line handlers.go:109:10000
+				}
+//line handlers.go:110:10000
+				if t317 {
+//line handlers.go:107
+					host2.Fail(r, "group has no member of this number")
+//line handlers.go:108:10000
+				}
+//line handlers.go:107
+				loaded25 := host2.Load64(r, &t411.Post[int(uint32(t411.Post[t612.Place]))+t811])
+//line handlers.go:108:10000
+				member2 := loaded25
+//line handlers.go:109:10000
+				result018 := actor.Ref[Item]{Mailbox: uint32(member2), Actor: uint32(member2 >> 32)}
+//line handlers.go:110:10000
+				t105 := result018
+//line handlers.go:111:10000
+				t1111 := t810
+//line handlers.go:112:10000
+				var result019 bool
+//line handlers.go:113:10000
+				if t105.Mailbox == 0 {
+//line handlers.go:114:10000
+					result019 = false
+//line handlers.go:115:10000
+				} else {
+//line handlers.go:116:10000
+					t126 := t105.Mailbox
+//line handlers.go:117:10000
+					t216 := t105.Actor
+//line handlers.go:107
+					if !(t316.To.Box == t126 && t316.To.Actor == t216) {
+//line handlers.go:108:10000
+						t127 := int(t126) * 16
+//line handlers.go:109:10000
+						t217 := (int(t126) + 1) * 16
+//line handlers.go:107
+						b7 := t316.Post[t127:t217]
+//line handlers.go:107
+						memory3 := t316.Post
+//line handlers.go:107
+						if b7[13] == 1 {
+//line handlers.go:107
+							memory3 = t316.Host
+//line handlers.go:108:10000
+						}
+//line handlers.go:107
+						t318 := b7[14]
+//line handlers.go:107
+						t412 := uint32(b7[11])
+//line handlers.go:107
+						t515 := uint32(b7[12])
+//line handlers.go:108:10000
+						ring4 := t318
+//line handlers.go:109:10000
+						slots5 := t412
+//line handlers.go:110:10000
+						step3 := t515
+//line handlers.go:111:10000
+						end3 := ring4 + uint64(slots5)*uint64(step3)
+//line handlers.go:112:10000
+						if end3 > uint64(len(memory3)) || ring4 > end3 {
+//line handlers.go:107
+							host2.Fail(r, "a Ref that names no mailbox")
+//line handlers.go:108:10000
+						}
+//line handlers.go:107
+						loaded26 := host2.Load64(r, &b7[0])
+//line handlers.go:107
+						loaded27 := host2.Load64(r, &b7[8])
+//line handlers.go:108:10000
+						t812 := ring4
+//line handlers.go:109:10000
+						t911 := end3
+//line handlers.go:107
+						loaded28 := host2.Load64(r, &b7[10])
+//line handlers.go:107
+						t316.To = actor.Target{Box: t126, Actor: t216, Tail: loaded26, Head: uint32(loaded27), Words: b7, Ring: memory3[t812:t911], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded28)}
+//line handlers.go:108:10000
+					}
+//line handlers.go:109:10000
+					t319 := t316
+//line handlers.go:110:10000
+					var ticket5 uint32
+//line handlers.go:111:10000
+					var room9 uint32
+//line handlers.go:112:10000
+				block9:
+//line handlers.go:113:10000
+					switch {
+//line handlers.go:114:10000
+					default:
+//line handlers.go:115:10000
+						for b8 := t319.To.Words; ; {
+//line handlers.go:116:10000
+							if r.Halted() {
+//line handlers.go:107
+								r.Halt()
+//line handlers.go:108:10000
+							}
+//line handlers.go:107
+							if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-t319.To.Head >= t319.To.Slots {
+//line handlers.go:108:10000
+								t128 := t319
+//line handlers.go:107
+								b9 := t128.To.Words
+//line handlers.go:107
+								loaded29 := host2.Load64(r, &b9[10])
+//line handlers.go:107
+								t128.To.Owner = uint32(loaded29)
+//line handlers.go:108:10000
+								var room10 uint32
+//line handlers.go:107
+								if t128.To.Owner != t128.To.Actor {
+//line handlers.go:108:10000
+									room10 = 2
+//line handlers.go:109:10000
+								} else {
+//line handlers.go:110:10000
+									t218 := t128
+//line handlers.go:111:10000
+									t320 := t128
+//line handlers.go:107
+									loaded30 := host2.Load64(r, &b9[0])
+//line handlers.go:108:10000
+									t516 := loaded30
+//line handlers.go:107
+									loaded31 := host2.Load64(r, &b9[8])
+//line handlers.go:108:10000
+									t710 := uint32(loaded31)
+//line handlers.go:107
+									t218.To.Tail = t516
+//line handlers.go:107
+									t320.To.Head = t710
+//line handlers.go:107
+									if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots && t128.To.Kind == 1 {
+//line handlers.go:107
+										loaded32 := host2.Load64(r, &t128.Host[b9[15]+1])
+//line handlers.go:108:10000
+										head3 := loaded32
+//line handlers.go:107
+										kernel.StoreRelaxed(&b9[8], head3)
+//line handlers.go:107
+										t128.To.Head = uint32(head3)
+//line handlers.go:108:10000
+									}
+//line handlers.go:107
+									if uint32(t128.To.Tail)-t128.To.Head >= t128.To.Slots {
+//line handlers.go:108:10000
+										room10 = 1
+//line handlers.go:109:10000
+									} else {
+//line handlers.go:110:10000
+										room10 = 0
+//line handlers.go:111:10000
+									}
+//line handlers.go:112:10000
+								}
+//line handlers.go:113:10000
+								room11 := room10
+//line handlers.go:114:10000
+								if room11 != 0 {
+//line handlers.go:107
+									atomic.AddUint64(&b8[1], 1)
+//line handlers.go:108:10000
+									ticket5 = 0
+//line handlers.go:109:10000
+									room9 = room11
+//line handlers.go:110:10000
+									break block9
+//line handlers.go:111:10000
+								}
+//line handlers.go:112:10000
+							}
+//line handlers.go:107
+							loaded33 := host2.Load64(r, &b8[10])
+//line handlers.go:108:10000
+							owner3 := uint32(loaded33)
+//line handlers.go:107
+							old3 := kernel.AtomicCompareAndSwap(&b8[0], t319.To.Tail, t319.To.Tail+1)
+//line handlers.go:108:10000
+							tail3 := old3
+//line handlers.go:107
+							if tail3 == t319.To.Tail {
+//line handlers.go:108:10000
+								t517 := t319
+//line handlers.go:109:10000
+								t614 := t319
+//line handlers.go:110:10000
+								t711 := tail3 + 1
+//line handlers.go:111:10000
+								t813 := owner3
+//line handlers.go:107
+								t517.To.Tail = t711
+//line handlers.go:107
+								t614.To.Owner = t813
+//line handlers.go:108:10000
+								t912 := uint32(tail3)
+//line handlers.go:109:10000
+								ticket5 = t912
+//line handlers.go:110:10000
+								room9 = 0
+//line handlers.go:111:10000
+								break block9
+//line handlers.go:112:10000
+							}
+//line handlers.go:107
+							t319.To.Tail = tail3
+//line handlers.go:108:10000
+						}
+//line handlers.go:109:10000
+					}
+//line handlers.go:110:10000
+					ticket6 := ticket5
+//line handlers.go:111:10000
+					room12 := room9
+//line handlers.go:112:10000
+					if room12 != 0 {
+//line handlers.go:113:10000
+						result019 = false
+//line handlers.go:114:10000
+					} else {
+//line handlers.go:115:10000
+						t615 := ticket6
+//line handlers.go:107
+						t129 := t615 & (t316.To.Slots - 1) * t316.To.Step
+//line handlers.go:107
+						result020 := t316.To.Ring[t129:]
+//line handlers.go:108:10000
+						t814 := result020
+//line handlers.go:109:10000
+						t913 := uint64(ticket6+1) << 32
+//line handlers.go:110:10000
+						slot4 := t814
+//line handlers.go:111:10000
+						tag3 := t913
+//line handlers.go:112:10000
+						t106 := t316
+//line handlers.go:113:10000
+						t1112 := slot4
+//line handlers.go:114:10000
+						t1210 := tag3
+//line handlers.go:107
+						h3 := t1112[:c2]
+//line handlers.go:107
+						kernel.StoreRelaxed(&h3[0], t1210|uint64(t106.ID<<8|128))
+//line handlers.go:107
+						kernel.StoreRelaxed(&h3[1], t1210)
+//line handlers.go:107
+						kernel.StoreRelaxed(&h3[2], t1210|uint64(t106.Words[t106.At+2]))
+//line handlers.go:107
+						kernel.StoreRelaxed(&h3[3], t1210|uint64(t106.Words[t106.At+3]))
+//line handlers.go:108:10000
+						t134 := slot4
+//line handlers.go:109:10000
+						t144 := tag3
+//line handlers.go:110:10000
+						t153 := t1111
+//line handlers.go:107
+						kernel.PutWords(t134, 4, t144, t153)
+//line handlers.go:108:10000
+						t164 := t316
+//line handlers.go:109:10000
+						t130 := t164
+//line handlers.go:110:10000
+					block10:
+//line handlers.go:111:10000
+						switch {
+//line handlers.go:112:10000
+						default:
+//line handlers.go:107
+							kernel.Fence()
+//line handlers.go:107
+							t219 := t130.To.Kind != 1
+//line handlers.go:108:10000
+							if t219 {
+//line handlers.go:107
+								loaded34 := host2.Load64(r, &t130.To.Words[9])
+//line handlers.go:108:10000
+								t219 = loaded34 == 0
+//line handlers.go:109:10000
+							}
+//line handlers.go:110:10000
+							if !t219 {
+//line handlers.go:107
+								rung3 := t130.Control[c3:]
+//line handlers.go:107
+								t321 := rung3[0]
+//line handlers.go:107
+								t413 := uint64(t130.To.Box)
+//line handlers.go:108:10000
+								n4 := t321
+//line handlers.go:109:10000
+								box4 := t413
+//line handlers.go:110:10000
+								t518 := min(n4, 12)
+//line handlers.go:111:10000
+								for i5 := uint64(0); i5 < t518; i5++ {
+//line handlers.go:107
+									if uint64(uint32(rung3[1+i5/2]>>(32*(i5&1)))) == box4 {
+//line handlers.go:108:10000
+										break block10
+//line handlers.go:109:10000
+									}
+//line handlers.go:110:10000
+								}
+//line handlers.go:111:10000
+								if n4 >= 12 {
+//line handlers.go:107
+									rung3[0] = 13
+//line handlers.go:107
+									if t130.To.Kind != 1 {
+//line handlers.go:108:10000
+										t616 := t130
+//line handlers.go:107
+										kernel.StoreRelaxed(&t616.Host[t616.To.Words[15]], 1)
+//line handlers.go:107
+										kernel.StoreRelaxed(&t616.Host[0], 1)
+//line handlers.go:108:10000
+									}
+//line handlers.go:109:10000
+									break
+//line handlers.go:110:10000
+								} else if n4&1 == 0 {
+//line handlers.go:107
+									rung3[1+n4/2] = box4
+//line handlers.go:108:10000
+								} else {
+//line handlers.go:107
+									rung3[1+n4/2] |= box4 << 32
+//line handlers.go:108:10000
+								}
+//line handlers.go:107
+								rung3[0] = n4 + 1
+//line handlers.go:108:10000
+							}
+//line handlers.go:109:10000
+						}
+//line handlers.go:110:10000
+						result019 = true
+//line handlers.go:111:10000
+					}
+//line handlers.go:112:10000
+				}
+//line handlers.go:113:10000
+				result015 = result019
+//line handlers.go:114:10000
+			}
+//line handlers.go:115:10000
+			if result015 {
+//line handlers.go:108:10000
+				taken = 1
+//line handlers.go:109:10000
+			}
+//line handlers.go:110:10000
+		} else if t38.How == 2 && threadX == 0 {
+//line handlers.go:111:10000
+			t107 := t113
+//line handlers.go:112:10000
+			t1113 := t113
+//line handlers.go:111:10000
+			t1211 := int(t38.Member)
+//line handlers.go:111:10000
+			g := t38.To
+//line handlers.go:112:10000
+			t323 := t1211 < 0
+//line handlers.go:113:10000
+			if !t323 {
+//line handlers.go:114:10000
+				t131 := t1113
+//line handlers.go:111:10000
+				result021 := g.Len(t131)
+//line handlers.go:112:10000
+				t323 = t1211 >= result021
+//line handlers.go:113:10000
+			}
+//line handlers.go:114:10000
+			if t323 {
+//line handlers.go:111:10000
+				host2.Fail(r, "group has no member of this number")
+//line handlers.go:112:10000
+			}
+//line handlers.go:111:10000
+			loaded35 := host2.Load64(r, &t1113.Post[int(uint32(t1113.Post[g.Place]))+t1211])
+//line handlers.go:112:10000
+			member3 := loaded35
+//line handlers.go:113:10000
+			result022 := actor.Ref[Item]{Mailbox: uint32(member3), Actor: uint32(member3 >> 32)}
+//line handlers.go:114:10000
+			t145 := result022
+//line handlers.go:115:10000
+			t154 := &item
+//line handlers.go:116:10000
+			var result023 bool
+//line handlers.go:117:10000
+			if t145.Mailbox == 0 {
+//line handlers.go:118:10000
+				result023 = false
+//line handlers.go:119:10000
+			} else {
+//line handlers.go:120:10000
+				t135 := t145.Mailbox
+//line handlers.go:121:10000
+				t220 := t145.Actor
+//line handlers.go:111:10000
+				if !(t107.To.Box == t135 && t107.To.Actor == t220) {
+//line handlers.go:112:10000
+					t136 := int(t135) * 16
+//line handlers.go:113:10000
+					t221 := (int(t135) + 1) * 16
+//line handlers.go:111:10000
+					b10 := t107.Post[t136:t221]
+//line handlers.go:111:10000
+					memory4 := t107.Post
+//line handlers.go:111:10000
+					if b10[13] == 1 {
+//line handlers.go:111:10000
+						memory4 = t107.Host
+//line handlers.go:112:10000
+					}
+//line handlers.go:111:10000
+					t324 := b10[14]
+//line handlers.go:111:10000
+					t414 := uint32(b10[11])
+//line handlers.go:111:10000
+					t519 := uint32(b10[12])
+//line handlers.go:112:10000
+					ring5 := t324
+//line handlers.go:113:10000
+					slots6 := t414
+//line handlers.go:114:10000
+					step4 := t519
+//line handlers.go:115:10000
+					end4 := ring5 + uint64(slots6)*uint64(step4)
+//line handlers.go:116:10000
+					if end4 > uint64(len(memory4)) || ring5 > end4 {
+//line handlers.go:111:10000
+						host2.Fail(r, "a Ref that names no mailbox")
+//line handlers.go:112:10000
+					}
+//line handlers.go:111:10000
+					loaded36 := host2.Load64(r, &b10[0])
+//line handlers.go:111:10000
+					loaded37 := host2.Load64(r, &b10[8])
+//line handlers.go:112:10000
+					t815 := ring5
+//line handlers.go:113:10000
+					t914 := end4
+//line handlers.go:111:10000
+					loaded38 := host2.Load64(r, &b10[10])
+//line handlers.go:111:10000
+					t107.To = actor.Target{Box: t135, Actor: t220, Tail: loaded36, Head: uint32(loaded37), Words: b10, Ring: memory4[t815:t914], Slots: slots6, Step: step4, Kind: uint32(b10[13]), Owner: uint32(loaded38)}
+//line handlers.go:112:10000
+				}
+//line handlers.go:113:10000
+				t325 := t107
+//line handlers.go:114:10000
+				var ticket7 uint32
+//line handlers.go:115:10000
+				var room13 uint32
+//line handlers.go:116:10000
+			block11:
+//line handlers.go:117:10000
+				switch {
+//line handlers.go:118:10000
+				default:
+//line handlers.go:119:10000
+					for b11 := t325.To.Words; ; {
+//line handlers.go:120:10000
+						if r.Halted() {
+//line handlers.go:111:10000
+							r.Halt()
+//line handlers.go:112:10000
+						}
+//line handlers.go:111:10000
+						if t325.To.Owner != t325.To.Actor || uint32(t325.To.Tail)-t325.To.Head >= t325.To.Slots {
+//line handlers.go:112:10000
+							t137 := t325
+//line handlers.go:111:10000
+							b12 := t137.To.Words
+//line handlers.go:111:10000
+							loaded39 := host2.Load64(r, &b12[10])
+//line handlers.go:111:10000
+							t137.To.Owner = uint32(loaded39)
+//line handlers.go:112:10000
+							var room14 uint32
+//line handlers.go:111:10000
+							if t137.To.Owner != t137.To.Actor {
+//line handlers.go:112:10000
+								room14 = 2
+//line handlers.go:113:10000
+							} else {
+//line handlers.go:114:10000
+								t223 := t137
+//line handlers.go:115:10000
+								t326 := t137
+//line handlers.go:111:10000
+								loaded40 := host2.Load64(r, &b12[0])
+//line handlers.go:112:10000
+								t520 := loaded40
+//line handlers.go:111:10000
+								loaded41 := host2.Load64(r, &b12[8])
+//line handlers.go:112:10000
+								t712 := uint32(loaded41)
+//line handlers.go:111:10000
+								t223.To.Tail = t520
+//line handlers.go:111:10000
+								t326.To.Head = t712
+//line handlers.go:111:10000
+								if uint32(t137.To.Tail)-t137.To.Head >= t137.To.Slots && t137.To.Kind == 1 {
+//line handlers.go:111:10000
+									loaded42 := host2.Load64(r, &t137.Host[b12[15]+1])
+//line handlers.go:112:10000
+									head4 := loaded42
+//line handlers.go:111:10000
+									kernel.StoreRelaxed(&b12[8], head4)
+//line handlers.go:111:10000
+									t137.To.Head = uint32(head4)
+//line handlers.go:112:10000
+								}
+//line handlers.go:111:10000
+								if uint32(t137.To.Tail)-t137.To.Head >= t137.To.Slots {
+//line handlers.go:112:10000
+									room14 = 1
+//line handlers.go:113:10000
+								} else {
+//line handlers.go:114:10000
+									room14 = 0
+//line handlers.go:115:10000
+								}
+//line handlers.go:116:10000
+							}
+//line handlers.go:117:10000
+							room15 := room14
+//line handlers.go:118:10000
+							if room15 != 0 {
+//line handlers.go:111:10000
+								atomic.AddUint64(&b11[1], 1)
+//line handlers.go:112:10000
+								ticket7 = 0
+//line handlers.go:113:10000
+								room13 = room15
+//line handlers.go:114:10000
+								break block11
+//line handlers.go:115:10000
+							}
+//line handlers.go:116:10000
+						}
+//line handlers.go:111:10000
+						loaded43 := host2.Load64(r, &b11[10])
+//line handlers.go:112:10000
+						owner4 := uint32(loaded43)
+//line handlers.go:111:10000
+						old4 := kernel.AtomicCompareAndSwap(&b11[0], t325.To.Tail, t325.To.Tail+1)
+//line handlers.go:112:10000
+						tail4 := old4
+//line handlers.go:111:10000
+						if tail4 == t325.To.Tail {
+//line handlers.go:112:10000
+							t521 := t325
+//line handlers.go:113:10000
+							t617 := t325
+//line handlers.go:114:10000
+							t713 := tail4 + 1
+//line handlers.go:115:10000
+							t816 := owner4
+//line handlers.go:111:10000
+							t521.To.Tail = t713
+//line handlers.go:111:10000
+							t617.To.Owner = t816
+//line handlers.go:112:10000
+							t915 := uint32(tail4)
+//line handlers.go:113:10000
+							ticket7 = t915
+//line handlers.go:114:10000
+							room13 = 0
+//line handlers.go:115:10000
+							break block11
+//line handlers.go:116:10000
+						}
+//line handlers.go:111:10000
+						t325.To.Tail = tail4
+//line handlers.go:112:10000
+					}
+//line handlers.go:113:10000
+				}
+//line handlers.go:114:10000
+				ticket8 := ticket7
+//line handlers.go:115:10000
+				room16 := room13
+//line handlers.go:116:10000
+				if room16 != 0 {
+//line handlers.go:117:10000
+					result023 = false
+//line handlers.go:118:10000
+				} else {
+//line handlers.go:119:10000
+					t618 := ticket8
+//line handlers.go:111:10000
+					t138 := t618 & (t107.To.Slots - 1) * t107.To.Step
+//line handlers.go:111:10000
+					result024 := t107.To.Ring[t138:]
+//line handlers.go:112:10000
+					t817 := result024
+//line handlers.go:113:10000
+					t916 := uint64(ticket8+1) << 32
+//line handlers.go:114:10000
+					slot5 := t817
+//line handlers.go:115:10000
+					tag4 := t916
+//line handlers.go:116:10000
+					t108 := t107
+//line handlers.go:117:10000
+					t1114 := slot5
+//line handlers.go:118:10000
+					t1212 := tag4
+//line handlers.go:111:10000
+					h4 := t1114[:c2]
+//line handlers.go:111:10000
+					kernel.StoreRelaxed(&h4[0], t1212|uint64(t108.ID<<8|128))
+//line handlers.go:111:10000
+					kernel.StoreRelaxed(&h4[1], t1212)
+//line handlers.go:111:10000
+					kernel.StoreRelaxed(&h4[2], t1212|uint64(t108.Words[t108.At+2]))
+//line handlers.go:111:10000
+					kernel.StoreRelaxed(&h4[3], t1212|uint64(t108.Words[t108.At+3]))
+//line handlers.go:112:10000
+					t139 := slot5
+//line handlers.go:113:10000
+					t146 := tag4
+//line handlers.go:114:10000
+					t155 := t154
+//line handlers.go:111:10000
+					kernel.PutWords(t139, 4, t146, t155)
+//line handlers.go:112:10000
+					t165 := t107
+//line handlers.go:113:10000
+					t140 := t165
+//line handlers.go:114:10000
+				block12:
+//line handlers.go:115:10000
+					switch {
+//line handlers.go:116:10000
+					default:
+//line handlers.go:111:10000
+						kernel.Fence()
+//line handlers.go:111:10000
+						t224 := t140.To.Kind != 1
+//line handlers.go:112:10000
+						if t224 {
+//line handlers.go:111:10000
+							loaded44 := host2.Load64(r, &t140.To.Words[9])
+//line handlers.go:112:10000
+							t224 = loaded44 == 0
+//line handlers.go:113:10000
+						}
+//line handlers.go:114:10000
+						if !t224 {
+//line handlers.go:111:10000
+							rung4 := t140.Control[c3:]
+//line handlers.go:111:10000
+							t327 := rung4[0]
+//line handlers.go:111:10000
+							t415 := uint64(t140.To.Box)
+//line handlers.go:112:10000
+							n5 := t327
+//line handlers.go:113:10000
+							box5 := t415
+//line handlers.go:114:10000
+							t522 := min(n5, 12)
+//line handlers.go:115:10000
+							for i6 := uint64(0); i6 < t522; i6++ {
+//line handlers.go:111:10000
+								if uint64(uint32(rung4[1+i6/2]>>(32*(i6&1)))) == box5 {
+//line handlers.go:112:10000
+									break block12
+//line handlers.go:113:10000
+								}
+//line handlers.go:114:10000
+							}
+//line handlers.go:115:10000
+							if n5 >= 12 {
+//line handlers.go:111:10000
+								rung4[0] = 13
+//line handlers.go:111:10000
+								if t140.To.Kind != 1 {
+//line handlers.go:112:10000
+									t619 := t140
+//line handlers.go:111:10000
+									kernel.StoreRelaxed(&t619.Host[t619.To.Words[15]], 1)
+//line handlers.go:111:10000
+									kernel.StoreRelaxed(&t619.Host[0], 1)
+//line handlers.go:112:10000
+								}
+//line handlers.go:113:10000
+								break
+//line handlers.go:114:10000
+							} else if n5&1 == 0 {
+//line handlers.go:111:10000
+								rung4[1+n5/2] = box5
+//line handlers.go:112:10000
+							} else {
+//line handlers.go:111:10000
+								rung4[1+n5/2] |= box5 << 32
+//line handlers.go:112:10000
+							}
+//line handlers.go:111:10000
+							rung4[0] = n5 + 1
+//line handlers.go:112:10000
+						}
+//line handlers.go:113:10000
+					}
+//line handlers.go:114:10000
+					result023 = true
+//line handlers.go:115:10000
+				}
+//line handlers.go:116:10000
+			}
+//line handlers.go:117:10000
+			if result023 {
+//line handlers.go:112:10000
+				taken = 1
+//line handlers.go:113:10000
+			}
+//line handlers.go:114:10000
+		} else if t38.How == 3 {
+//line handlers.go:115:10000
+			t172 := t113
+//line handlers.go:115:10000
+			t182 := t38.To
+//line handlers.go:116:10000
+			t193 := &item
+//line handlers.go:117:10000
+			taken3 := 0
+//line handlers.go:118:10000
+			t141 := t172
+//line handlers.go:115:10000
+			result025 := t182.Len(t141)
+//line handlers.go:116:10000
+			t328 := result025
+//line handlers.go:117:10000
+			for i7 := 0; i7 < t328; i7++ {
+//line handlers.go:118:10000
+				if r.Halted() {
+//line handlers.go:115:10000
+					r.Halt()
+//line handlers.go:116:10000
+				}
+//line handlers.go:117:10000
+				t416 := t172
+//line handlers.go:118:10000
+				t523 := t172
+//line handlers.go:119:10000
+				t620 := i7
+//line handlers.go:120:10000
+				t329 := t620 < 0
+//line handlers.go:121:10000
+				if !t329 {
+//line handlers.go:122:10000
+					t147 := t523
+//line handlers.go:115:10000
+					result026 := t182.Len(t147)
+//line handlers.go:116:10000
+					t329 = t620 >= result026
+//line handlers.go:117:10000
+				}
+//line handlers.go:118:10000
+				if t329 {
+//line handlers.go:115:10000
+					host2.Fail(r, "group has no member of this number")
+//line handlers.go:116:10000
+				}
+//line handlers.go:115:10000
+				loaded45 := host2.Load64(r, &t523.Post[int(uint32(t523.Post[t182.Place]))+t620])
+//line handlers.go:116:10000
+				member4 := loaded45
+//line handlers.go:117:10000
+				result027 := actor.Ref[Item]{Mailbox: uint32(member4), Actor: uint32(member4 >> 32)}
+//line handlers.go:118:10000
+				t818 := result027
+//line handlers.go:119:10000
+				t917 := t193
+//line handlers.go:120:10000
+				var result028 bool
+//line handlers.go:121:10000
+				if t818.Mailbox == 0 {
+//line handlers.go:122:10000
+					result028 = false
+//line handlers.go:123:10000
+				} else {
+//line handlers.go:124:10000
+					t148 := t818.Mailbox
+//line handlers.go:125:10000
+					t225 := t818.Actor
+//line handlers.go:115:10000
+					if !(t416.To.Box == t148 && t416.To.Actor == t225) {
+//line handlers.go:116:10000
+						t149 := int(t148) * 16
+//line handlers.go:117:10000
+						t226 := (int(t148) + 1) * 16
+//line handlers.go:115:10000
+						b13 := t416.Post[t149:t226]
+//line handlers.go:115:10000
+						memory5 := t416.Post
+//line handlers.go:115:10000
+						if b13[13] == 1 {
+//line handlers.go:115:10000
+							memory5 = t416.Host
+//line handlers.go:116:10000
+						}
+//line handlers.go:115:10000
+						t330 := b13[14]
+//line handlers.go:115:10000
+						t417 := uint32(b13[11])
+//line handlers.go:115:10000
+						t524 := uint32(b13[12])
+//line handlers.go:116:10000
+						ring6 := t330
+//line handlers.go:117:10000
+						slots7 := t417
+//line handlers.go:118:10000
+						step5 := t524
+//line handlers.go:119:10000
+						end5 := ring6 + uint64(slots7)*uint64(step5)
+//line handlers.go:120:10000
+						if end5 > uint64(len(memory5)) || ring6 > end5 {
+//line handlers.go:115:10000
+							host2.Fail(r, "a Ref that names no mailbox")
+//line handlers.go:116:10000
+						}
+//line handlers.go:115:10000
+						loaded46 := host2.Load64(r, &b13[0])
+//line handlers.go:115:10000
+						loaded47 := host2.Load64(r, &b13[8])
+//line handlers.go:116:10000
+						t819 := ring6
+//line handlers.go:117:10000
+						t918 := end5
+//line handlers.go:115:10000
+						loaded48 := host2.Load64(r, &b13[10])
+//line handlers.go:115:10000
+						t416.To = actor.Target{Box: t148, Actor: t225, Tail: loaded46, Head: uint32(loaded47), Words: b13, Ring: memory5[t819:t918], Slots: slots7, Step: step5, Kind: uint32(b13[13]), Owner: uint32(loaded48)}
+//line handlers.go:116:10000
+					}
+//line handlers.go:117:10000
+					t331 := t416
+//line handlers.go:118:10000
+					var ticket9 uint32
+//line handlers.go:119:10000
+					var room17 uint32
+//line handlers.go:120:10000
+				block13:
+//line handlers.go:121:10000
+					switch {
+//line handlers.go:122:10000
+					default:
+//line handlers.go:123:10000
+						for b14 := t331.To.Words; ; {
+//line handlers.go:124:10000
+							if r.Halted() {
+//line handlers.go:115:10000
+								r.Halt()
+//line handlers.go:116:10000
+							}
+//line handlers.go:115:10000
+							if t331.To.Owner != t331.To.Actor || uint32(t331.To.Tail)-t331.To.Head >= t331.To.Slots {
+//line handlers.go:116:10000
+								t150 := t331
+//line handlers.go:115:10000
+								b15 := t150.To.Words
+//line handlers.go:115:10000
+								loaded49 := host2.Load64(r, &b15[10])
+//line handlers.go:115:10000
+								t150.To.Owner = uint32(loaded49)
+//line handlers.go:116:10000
+								var room18 uint32
+//line handlers.go:115:10000
+								if t150.To.Owner != t150.To.Actor {
+//line handlers.go:116:10000
+									room18 = 2
+//line handlers.go:117:10000
+								} else {
+//line handlers.go:118:10000
+									t227 := t150
+//line handlers.go:119:10000
+									t333 := t150
+//line handlers.go:115:10000
+									loaded50 := host2.Load64(r, &b15[0])
+//line handlers.go:116:10000
+									t525 := loaded50
+//line handlers.go:115:10000
+									loaded51 := host2.Load64(r, &b15[8])
+//line handlers.go:116:10000
+									t714 := uint32(loaded51)
+//line handlers.go:115:10000
+									t227.To.Tail = t525
+//line handlers.go:115:10000
+									t333.To.Head = t714
+//line handlers.go:115:10000
+									if uint32(t150.To.Tail)-t150.To.Head >= t150.To.Slots && t150.To.Kind == 1 {
+//line handlers.go:115:10000
+										loaded52 := host2.Load64(r, &t150.Host[b15[15]+1])
+//line handlers.go:116:10000
+										head5 := loaded52
+//line handlers.go:115:10000
+										kernel.StoreRelaxed(&b15[8], head5)
+//line handlers.go:115:10000
+										t150.To.Head = uint32(head5)
+//line handlers.go:116:10000
+									}
+//line handlers.go:115:10000
+									if uint32(t150.To.Tail)-t150.To.Head >= t150.To.Slots {
+//line handlers.go:116:10000
+										room18 = 1
+//line handlers.go:117:10000
+									} else {
+//line handlers.go:118:10000
+										room18 = 0
+//line handlers.go:119:10000
+									}
+//line handlers.go:120:10000
+								}
+//line handlers.go:121:10000
+								room19 := room18
+//line handlers.go:122:10000
+								if room19 != 0 {
+//line handlers.go:115:10000
+									atomic.AddUint64(&b14[1], 1)
+//line handlers.go:116:10000
+									ticket9 = 0
+//line handlers.go:117:10000
+									room17 = room19
+//line handlers.go:118:10000
+									break block13
+//line handlers.go:119:10000
+								}
+//line handlers.go:120:10000
+							}
+//line handlers.go:115:10000
+							loaded53 := host2.Load64(r, &b14[10])
+//line handlers.go:116:10000
+							owner5 := uint32(loaded53)
+//line handlers.go:115:10000
+							old5 := kernel.AtomicCompareAndSwap(&b14[0], t331.To.Tail, t331.To.Tail+1)
+//line handlers.go:116:10000
+							tail5 := old5
+//line handlers.go:115:10000
+							if tail5 == t331.To.Tail {
+//line handlers.go:116:10000
+								t526 := t331
+//line handlers.go:117:10000
+								t621 := t331
+//line handlers.go:118:10000
+								t715 := tail5 + 1
+//line handlers.go:119:10000
+								t820 := owner5
+//line handlers.go:115:10000
+								t526.To.Tail = t715
+//line handlers.go:115:10000
+								t621.To.Owner = t820
+//line handlers.go:116:10000
+								t919 := uint32(tail5)
+//line handlers.go:117:10000
+								ticket9 = t919
+//line handlers.go:118:10000
+								room17 = 0
+//line handlers.go:119:10000
+								break block13
+//line handlers.go:120:10000
+							}
+//line handlers.go:115:10000
+							t331.To.Tail = tail5
+//line handlers.go:116:10000
+						}
+//line handlers.go:117:10000
+					}
+//line handlers.go:118:10000
+					ticket10 := ticket9
+//line handlers.go:119:10000
+					room20 := room17
+//line handlers.go:120:10000
+					if room20 != 0 {
+//line handlers.go:121:10000
+						result028 = false
+//line handlers.go:122:10000
+					} else {
+//line handlers.go:123:10000
+						t622 := ticket10
+//line handlers.go:115:10000
+						t151 := t622 & (t416.To.Slots - 1) * t416.To.Step
+//line handlers.go:115:10000
+						result029 := t416.To.Ring[t151:]
+//line handlers.go:116:10000
+						t821 := result029
+//line handlers.go:117:10000
+						t920 := uint64(ticket10+1) << 32
+//line handlers.go:118:10000
+						slot6 := t821
+//line handlers.go:119:10000
+						tag5 := t920
+//line handlers.go:120:10000
+						t109 := t416
+//line handlers.go:121:10000
+						t1115 := slot6
+//line handlers.go:122:10000
+						t1213 := tag5
+//line handlers.go:115:10000
+						h5 := t1115[:c2]
+//line handlers.go:115:10000
+						kernel.StoreRelaxed(&h5[0], t1213|uint64(t109.ID<<8|128))
+//line handlers.go:115:10000
+						kernel.StoreRelaxed(&h5[1], t1213)
+//line handlers.go:115:10000
+						kernel.StoreRelaxed(&h5[2], t1213|uint64(t109.Words[t109.At+2]))
+//line handlers.go:115:10000
+						kernel.StoreRelaxed(&h5[3], t1213|uint64(t109.Words[t109.At+3]))
+//line handlers.go:116:10000
+						t1310 := slot6
+//line handlers.go:117:10000
+						t1410 := tag5
+//line handlers.go:118:10000
+						t156 := t917
+//line handlers.go:115:10000
+						kernel.PutWords(t1310, 4, t1410, t156)
+//line handlers.go:116:10000
+						t166 := t416
+//line handlers.go:117:10000
+						t157 := t166
+//line handlers.go:118:10000
+					block14:
+//line handlers.go:119:10000
+						switch {
+//line handlers.go:120:10000
+						default:
+//line handlers.go:115:10000
+							kernel.Fence()
+//line handlers.go:115:10000
+							t228 := t157.To.Kind != 1
+//line handlers.go:116:10000
+							if t228 {
+//line handlers.go:115:10000
+								loaded54 := host2.Load64(r, &t157.To.Words[9])
+//line handlers.go:116:10000
+								t228 = loaded54 == 0
+//line handlers.go:117:10000
+							}
+//line handlers.go:118:10000
+							if !t228 {
+//line handlers.go:115:10000
+								rung5 := t157.Control[c3:]
+//line handlers.go:115:10000
+								t334 := rung5[0]
+//line handlers.go:115:10000
+								t418 := uint64(t157.To.Box)
+//line handlers.go:116:10000
+								n6 := t334
+//line handlers.go:117:10000
+								box6 := t418
+//line handlers.go:118:10000
+								t527 := min(n6, 12)
+//line handlers.go:119:10000
+								for i8 := uint64(0); i8 < t527; i8++ {
+//line handlers.go:115:10000
+									if uint64(uint32(rung5[1+i8/2]>>(32*(i8&1)))) == box6 {
+//line handlers.go:116:10000
+										break block14
+//line handlers.go:117:10000
+									}
+//line handlers.go:118:10000
+								}
+//line handlers.go:119:10000
+								if n6 >= 12 {
+//line handlers.go:115:10000
+									rung5[0] = 13
+//line handlers.go:115:10000
+									if t157.To.Kind != 1 {
+//line handlers.go:116:10000
+										t623 := t157
+//line handlers.go:115:10000
+										kernel.StoreRelaxed(&t623.Host[t623.To.Words[15]], 1)
+//line handlers.go:115:10000
+										kernel.StoreRelaxed(&t623.Host[0], 1)
+//line handlers.go:116:10000
+									}
+//line handlers.go:117:10000
+									break
+//line handlers.go:118:10000
+								} else if n6&1 == 0 {
+//line handlers.go:115:10000
+									rung5[1+n6/2] = box6
+//line handlers.go:116:10000
+								} else {
+//line handlers.go:115:10000
+									rung5[1+n6/2] |= box6 << 32
+//line handlers.go:116:10000
+								}
+//line handlers.go:115:10000
+								rung5[0] = n6 + 1
+//line handlers.go:116:10000
+							}
+//line handlers.go:117:10000
+						}
+//line handlers.go:118:10000
+						result028 = true
+//line handlers.go:119:10000
+					}
+//line handlers.go:120:10000
+				}
+//line handlers.go:121:10000
+				if result028 {
+//line handlers.go:122:10000
+					taken3++
+//line handlers.go:123:10000
+				}
+//line handlers.go:124:10000
+			}
+//line handlers.go:125:10000
 			result030 := taken3
-//line handlers.go:115
+//line handlers.go:126:10000
 			taken = result030
+//line handlers.go:127:10000
 		}
-		atomic.AddInt32(&t46.Taken, int32(taken))
+//line handlers.go:117:10000
+		atomic.AddInt32(&t47.Taken, int32(taken))
+//line handlers.go:118:10000
 		if threadX == 0 {
-			t2110 := t111
-//line handlers.go:119
-			result031 := t37.To.Len(t2110)
-//line handlers.go:119
-			t46.Members = int32(result031)
+//line handlers.go:119:10000
+			t2110 := t113
+//line handlers.go:119:10000
+			result031 := t38.To.Len(t2110)
+//line handlers.go:119:10000
+			t47.Members = int32(result031)
+//line handlers.go:120:10000
 		}
-//line alone.go:59
+//line handlers.go:99:10000
+		result033 := actor.Known(result032)
+//line handlers.go:100:10000
+		result2 := result033
+//line quern.dev/ring/actor/alone.go:58
+		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
 		}
@@ -5289,7 +7449,8 @@ func quernRow4SendActor(r *host2.Run, cs2 []*actor.Context, first3 int, t37 *Ord
 }
 
 //go:noinline
-func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t921, t1010 uint32, cursor []uint32, forwards bool, t51, t524 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:7453:1
+func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t921, t1010 uint32, cursor []uint32, forwards bool, t51, t529 uint32, c2, c3 int, last bool, command, in, mail []uint64, t235, t253, t263 uint32) {
 	cRow := cs[first4:][:32]
 	beginRow := begins[first4:][:32]
 	bornRow := borns[first4:][:32]
@@ -5299,50 +7460,61 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
+//line quern.dev/ring/actor/alone.go:81:30000
 				t462 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
-				t225 := source3
-				var result033 uint32
+				t229 := source3
+				var result034 uint32
 				switch {
 				default:
-//line look.go:33
-					if t225 == 4 {
-						result033 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+					if t229 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+						result034 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 						break
-//line look.go:35
-					} else if t225 < 4 {
-						result033 = shape.Slots + t225*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+					} else if t229 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+						result034 = shape.Slots + t229*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 						break
+//line quern.dev/ring/actor/look.go:38:40000
 					}
-//line look.go:38
-					result033 = shape.Slots + (t225-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+					result034 = shape.Slots + (t229-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 				}
-//line alone.go:175
-				t523 := source3
-				var result034 uint32
-//line look.go:43
-				if t523 == 4 {
-					result034 = shape.Slots
+//line quern.dev/ring/actor/alone.go:175
+				t528 := source3
+				var result035 uint32
+//line quern.dev/ring/actor/look.go:43:40000
+				if t528 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
+					result035 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 				} else {
-					result034 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+					result035 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 				}
-//line alone.go:175
-				at3 := (result033 + sh.Ticket&(result034-1)) * shape.OutStep
+//line quern.dev/ring/actor/alone.go:175
+				at3 := (result034 + sh.Ticket&(result035-1)) * shape.OutStep
 				t716 := at3
 				t822 := at3 + shape.Out
-//line alone.go:176
+//line quern.dev/ring/actor/alone.go:176
 				slot7 := t422[t716:t822]
 				tag6 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t921:t1010]
@@ -5352,375 +7524,547 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot7[3+w6], tag6|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
+//line quern.dev/ring/actor/alone.go:81:30000
 			t482 := now3
+//line quern.dev/ring/actor/alone.go:82:30000
 			begin = t482
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:30000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:30000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:30000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t492 := c
+//line quern.dev/ring/actor/alone.go:85:30000
 				t50 := cursor
-//line alone.go:82
-				t532 := words[t51:t524]
-				var result035 bool
-			block11:
+//line quern.dev/ring/actor/alone.go:82:30000
+				t532 := words[t51:t529]
+//line quern.dev/ring/actor/alone.go:83:30000
+				var result036 bool
+//line quern.dev/ring/actor/alone.go:84:30000
+			block16:
+//line quern.dev/ring/actor/alone.go:85:30000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:30000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t492.Post[list2])
-					for i4 := uint32(0); i4 < count2; i4++ {
-						to2 := t492.Post[list2+1+int(i4)]
-						t150 := uint32(to2)
-						t226 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t492.To.Box == t150 && t492.To.Actor == t226) {
-//line send.go:31
-							t151 := int(t150) * 16
-							t227 := (int(t150) + 1) * 16
-//line send.go:31
-							b21 := t492.Post[t151:t227]
-							memory6 := t492.Post
-							if b21[13] == 1 {
-								memory6 = t492.Host
-							}
-							t329 := b21[14]
-//line send.go:36
-							t414 := uint32(b21[11])
-//line send.go:36
-							t525 := uint32(b21[12])
-							ring7 := t329
-							slots8 := t414
-							step6 := t525
-//line send.go:37
-							end6 := ring7 + uint64(slots8)*uint64(step6)
-							if end6 > uint64(len(memory6)) || ring7 > end6 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded55 := host2.Load64(r, &b21[0])
-//line send.go:41
-							loaded56 := host2.Load64(r, &b21[8])
-							t823 := ring7
-							t922 := end6
-//line send.go:42
-							loaded57 := host2.Load64(r, &b21[10])
-//line send.go:41
-							t492.To = actor.Target{Box: t150, Actor: t226, Tail: loaded55, Head: uint32(loaded56), Words: b21, Ring: memory6[t823:t922], Slots: slots8, Step: step6, Kind: uint32(b21[13]), Owner: uint32(loaded57)}
+					for i9 := uint32(0); i9 < count2; i9++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t330 := t492
+//line quern.dev/ring/actor/alone.go:193
+						to2 := t492.Post[list2+1+int(i9)]
+						t158 := uint32(to2)
+						t230 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t492.To.Box == t158 && t492.To.Actor == t230) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t159 := int(t158) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t231 := (int(t158) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b16 := t492.Post[t159:t231]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory6 := t492.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b16[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory6 = t492.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t335 := b16[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t419 := uint32(b16[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t530 := uint32(b16[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring7 := t335
+//line quern.dev/ring/actor/send.go:38:20000
+							slots8 := t419
+//line quern.dev/ring/actor/send.go:39:20000
+							step6 := t530
+//line quern.dev/ring/actor/send.go:37:20000
+							end6 := ring7 + uint64(slots8)*uint64(step6)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end6 > uint64(len(memory6)) || ring7 > end6 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded55 := host2.Load64(r, &b16[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded56 := host2.Load64(r, &b16[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t823 := ring7
+//line quern.dev/ring/actor/send.go:43:20000
+							t922 := end6
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded57 := host2.Load64(r, &b16[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t492.To = actor.Target{Box: t158, Actor: t230, Tail: loaded55, Head: uint32(loaded56), Words: b16, Ring: memory6[t823:t922], Slots: slots8, Step: step6, Kind: uint32(b16[13]), Owner: uint32(loaded57)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t336 := t492
 						var ticket11 uint32
 						var room21 uint32
-					block12:
+					block17:
 						switch {
 						default:
-//line send.go:58
-							for b22 := t330.To.Words; ; {
-								if t330.To.Owner != t330.To.Actor || uint32(t330.To.Tail)-t330.To.Head >= t330.To.Slots {
-									t157 := t330
-//line send.go:81
-									b23 := t157.To.Words
-									loaded58 := host2.Load64(r, &b23[10])
-//line send.go:82
-									t157.To.Owner = uint32(loaded58)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b17 := t336.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t336.To.Owner != t336.To.Actor || uint32(t336.To.Tail)-t336.To.Head >= t336.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t160 := t336
+//line quern.dev/ring/actor/send.go:81
+									b18 := t160.To.Words
+									loaded58 := host2.Load64(r, &b18[10])
+//line quern.dev/ring/actor/send.go:82
+									t160.To.Owner = uint32(loaded58)
 									var room22 uint32
-//line send.go:83
-									if t157.To.Owner != t157.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t160.To.Owner != t160.To.Actor {
 										room22 = 2
 									} else {
-										t228 := t157
-										t331 := t157
-//line send.go:86
-										loaded59 := host2.Load64(r, &b23[0])
-										t526 := loaded59
-//line send.go:86
-										loaded60 := host2.Load64(r, &b23[8])
+										t233 := t160
+										t337 := t160
+//line quern.dev/ring/actor/send.go:86
+										loaded59 := host2.Load64(r, &b18[0])
+										t531 := loaded59
+//line quern.dev/ring/actor/send.go:86
+										loaded60 := host2.Load64(r, &b18[8])
 										t717 := uint32(loaded60)
-//line send.go:86
-										t228.To.Tail = t526
-//line send.go:86
-										t331.To.Head = t717
-										if uint32(t157.To.Tail)-t157.To.Head >= t157.To.Slots && t157.To.Kind == 1 {
-											loaded61 := host2.Load64(r, &t157.Host[b23[15]+1])
+//line quern.dev/ring/actor/send.go:86
+										t233.To.Tail = t531
+//line quern.dev/ring/actor/send.go:86
+										t337.To.Head = t717
+										if uint32(t160.To.Tail)-t160.To.Head >= t160.To.Slots && t160.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded61 := host2.Load64(r, &t160.Host[b18[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head6 := loaded61
-//line send.go:89
-											kernel.StoreRelaxed(&b23[8], head6)
-											t157.To.Head = uint32(head6)
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b18[8], head6)
+//line quern.dev/ring/actor/send.go:90:20000
+											t160.To.Head = uint32(head6)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t157.To.Tail)-t157.To.Head >= t157.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t160.To.Tail)-t160.To.Head >= t160.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room22 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room22 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room23 := room22
+//line quern.dev/ring/actor/send.go:61:20000
 									if room23 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b22[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b17[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket11 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room21 = room23
-										break block12
+//line quern.dev/ring/actor/send.go:64:20000
+										break block17
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded62 := host2.Load64(r, &b22[10])
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded62 := host2.Load64(r, &b17[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner6 := uint32(loaded62)
-//line send.go:68
-								old6 := kernel.AtomicCompareAndSwap(&b22[0], t330.To.Tail, t330.To.Tail+1)
+//line quern.dev/ring/actor/send.go:68:20000
+								old6 := kernel.AtomicCompareAndSwap(&b17[0], t336.To.Tail, t336.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail6 := old6
-//line send.go:69
-								if tail6 == t330.To.Tail {
-									t527 := t330
-									t619 := t330
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail6 == t336.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t533 := t336
+//line quern.dev/ring/actor/send.go:71:20000
+									t624 := t336
+//line quern.dev/ring/actor/send.go:72:20000
 									t718 := tail6 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t824 := owner6
-//line send.go:70
-									t527.To.Tail = t718
-//line send.go:70
-									t619.To.Owner = t824
+//line quern.dev/ring/actor/send.go:70:20000
+									t533.To.Tail = t718
+//line quern.dev/ring/actor/send.go:70:20000
+									t624.To.Owner = t824
+//line quern.dev/ring/actor/send.go:71:20000
 									t923 := uint32(tail6)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket11 = t923
+//line quern.dev/ring/actor/send.go:73:20000
 									room21 = 0
-									break block12
+//line quern.dev/ring/actor/send.go:74:20000
+									break block17
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t330.To.Tail = tail6
+//line quern.dev/ring/actor/send.go:73:20000
+								t336.To.Tail = tail6
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket12 := ticket11
 						room24 := room21
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room24 == 1 {
-							t620 := int(t50[13])
-//line alone.go:197
+							t625 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
 							t719 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t492.Post[t620:t719]
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t492.Post[t625:t719]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result036 := t492.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result036
-							t50[12] = i4 + 1
-							result035 = false
-							break block11
+							result037 := t492.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result037
+							t50[12] = i9 + 1
+							result036 = false
+							break block16
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room24 == 0 {
 							t924 := t492
 							t1011 := t532
 							t1116 := ticket12
-//line alone.go:229
-							t158 := t1116
-//line send.go:49
-							t159 := t158 & (t924.To.Slots - 1) * t924.To.Step
-//line send.go:49
-							result037 := t924.To.Ring[t159:]
-//line alone.go:229
-							t333 := result037
-							t415 := uint64(t1116+1) << 32
-							slot8 := t333
-							tag7 := t415
-//line alone.go:230
-							t528 := t924
-							t621 := slot8
+//line quern.dev/ring/actor/alone.go:229
+							t161 := t1116
+//line quern.dev/ring/actor/send.go:49:20000
+							t167 := t161 & (t924.To.Slots - 1) * t924.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result038 := t924.To.Ring[t167:]
+//line quern.dev/ring/actor/alone.go:229
+							t338 := result038
+							t420 := uint64(t1116+1) << 32
+							slot8 := t338
+							tag7 := t420
+//line quern.dev/ring/actor/alone.go:230
+							t534 := t924
+							t626 := slot8
 							t720 := tag7
-//line send.go:102
-							h6 := t621[:c2]
-							kernel.StoreRelaxed(&h6[0], t720|uint64(t528.ID<<8|128))
+//line quern.dev/ring/actor/send.go:102
+							h6 := t626[:c2]
+							kernel.StoreRelaxed(&h6[0], t720|uint64(t534.ID<<8|128))
 							kernel.StoreRelaxed(&h6[1], t720)
-							kernel.StoreRelaxed(&h6[2], t720|uint64(t528.Words[t528.At+2]))
-							kernel.StoreRelaxed(&h6[3], t720|uint64(t528.Words[t528.At+3]))
-//line alone.go:231
+							kernel.StoreRelaxed(&h6[2], t720|uint64(t534.Words[t534.At+2]))
+							kernel.StoreRelaxed(&h6[3], t720|uint64(t534.Words[t534.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t1011); w8++ {
 								kernel.StoreRelaxed(&slot8[4+w8], tag7|uint64(t1011[w8]))
 							}
 							t825 := t924
-//line send.go:113
-							if !(t825.Wakes == 0 || t825.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t168 := t825
+						block18:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b24 := t825.To.Words
-								loaded63 := host2.Load64(r, &b24[9])
-								if loaded63 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t825.Host[b24[15]], 1)
-									kernel.StoreRelaxed(&t825.Host[0], 1)
+								t234 := t168.To.Kind != 1
+								if t234 {
+//line quern.dev/ring/actor/send.go:143
+									loaded63 := host2.Load64(r, &t168.To.Words[9])
+									t234 = loaded63 == 0
+								}
+								if !t234 {
+//line quern.dev/ring/actor/send.go:146
+									rung6 := t168.Control[c3:]
+									t339 := rung6[0]
+//line quern.dev/ring/actor/send.go:147
+									t421 := uint64(t168.To.Box)
+									n7 := t339
+									box7 := t421
+//line quern.dev/ring/actor/send.go:148
+									t535 := min(n7, 12)
+									for i10 := uint64(0); i10 < t535; i10++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung6[1+i10/2]>>(32*(i10&1)))) == box7 {
+											break block18
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n7 >= 12 {
+										rung6[0] = 13
+										if t168.To.Kind != 1 {
+											t627 := t168
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t627.Host[t627.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t627.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n7&1 == 0 {
+										rung6[1+n7/2] = box7
+									} else {
+										rung6[1+n7/2] |= box7 << 32
+									}
+									rung6[0] = n7 + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
-					result035 = true
+//line quern.dev/ring/actor/alone.go:209
+					result036 = true
 				}
-//line alone.go:82
-				t552 = result035
+//line quern.dev/ring/actor/alone.go:82:30000
+				t552 = result036
+//line quern.dev/ring/actor/alone.go:83:30000
 			}
+//line quern.dev/ring/actor/alone.go:84:30000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:30000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:30000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:30000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:30000
 				t61 := box
-				t622 := in
+//line quern.dev/ring/actor/alone.go:88
+				t628 := in
 				t632 := mail
-			block13:
+			block19:
 				switch {
 				default:
-//line alone.go:103
+//line quern.dev/ring/actor/alone.go:103:30000
 					loaded64 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered2 := loaded64
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t416 := hint2
-//line alone.go:109
-							sh.Hint[0] = t416
-//line alone.go:109
+							t423 := hint2
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t423
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
-								next4 := t60[level2]
-								t623 := level2
-								var result038 uint32
+//line quern.dev/ring/actor/alone.go:117:30000
+								next5 := t60[level2]
+//line quern.dev/ring/actor/alone.go:118
+								t629 := level2
+								var result039 uint32
 								switch {
 								default:
-//line look.go:33
-									if t623 == 4 {
-										result038 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+									if t629 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result039 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t623 < 4 {
-										result038 = shape.Slots + t623*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t629 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result039 = shape.Slots + t629*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result038 = shape.Slots + (t623-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result039 = shape.Slots + (t629-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
-								at4 := (result038 + next4&(shape.SideSlots-1)) * shape.InStep
-								loaded65 := host2.Load64(r, &t622[at4])
-								if uint32(loaded65>>32) == next4+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result039 + next5&(shape.SideSlots-1)) * shape.InStep
+								loaded65 := host2.Load64(r, &t628[at4])
+								if uint32(loaded65>>32) == next5+1 {
+//line quern.dev/ring/actor/alone.go:120
 									t925 := level2
 									source4 = t925
 									sides2 = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
-							next5 := t60[4]
-							loaded66 := host2.Load64(r, &t622[next5&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded66>>32) == next5+1
-//line alone.go:128
+							next6 := t60[4]
+							loaded66 := host2.Load64(r, &t628[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded66>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots9 := uint32(t61[11])
 							if slots9 != 0 {
-//line alone.go:130
-								next6 := uint32(t61[8])
-								loaded67 := host2.Load64(r, &t632[next6&(slots9-1)*shape.InStep])
-								posted2 = uint32(loaded67>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:130
+								next7 := uint32(t61[8])
+								loaded67 := host2.Load64(r, &t632[next7&(slots9-1)*shape.InStep])
+								posted2 = uint32(loaded67>>32) == next7+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
-							t1212 := t622
-							ring8 := t1212
+//line quern.dev/ring/actor/alone.go:143:30000
+							t1214 := t628
+//line quern.dev/ring/actor/alone.go:144:30000
+							ring8 := t1214
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t61[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t1311 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t1411 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring8 = t1311
+//line quern.dev/ring/actor/alone.go:148:30000
 								at5 = t1411
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t60[source4]
-								t167 := source4
-								var result039 uint32
-								switch {
-								default:
-//line look.go:33
-									if t167 == 4 {
-										result039 = 0
-										break
-//line look.go:35
-									} else if t167 < 4 {
-										result039 = shape.Slots + t167*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result039 = shape.Slots + (t167-1)*shape.SideSlots
-								}
-//line alone.go:149
-								t194 := source4
+//line quern.dev/ring/actor/alone.go:149:30000
+								t169 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result040 uint32
-//line look.go:43
+//line quern.dev/ring/actor/alone.go:151:30000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
+								default:
+//line quern.dev/ring/actor/look.go:33:40000
+									if t169 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result040 = 0
+//line quern.dev/ring/actor/look.go:35:40000
+										break
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t169 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result040 = shape.Slots + t169*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
+										break
+//line quern.dev/ring/actor/look.go:38:40000
+									}
+//line quern.dev/ring/actor/look.go:38:40000
+									result040 = shape.Slots + (t169-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
+								}
+//line quern.dev/ring/actor/alone.go:149:30000
+								t194 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
+								var result041 uint32
+//line quern.dev/ring/actor/look.go:43:40000
 								if t194 == 4 {
-									result040 = shape.Slots
+//line quern.dev/ring/actor/look.go:44:40000
+									result041 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
-									result040 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+									result041 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
-								at5 = (result039 + sh.Ticket&(result040-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:30000
+								at5 = (result040 + sh.Ticket&(result041-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t2111 := at5
-							t229 := at5 + shape.In
-//line alone.go:151
-							slot9 := ring8[t2111:t229]
-							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:152:30000
+							t2210 := at5 + shape.In
+//line quern.dev/ring/actor/alone.go:151:30000
+							slot9 := ring8[t2111:t2210]
+//line quern.dev/ring/actor/alone.go:152:30000
+							cell2 := words[:t235]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot9); w9++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded68 := host2.Load64(r, &slot9[w9])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v2 := loaded68
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block13
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block19
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -5730,16 +8074,23 @@ func quernRow5SendActor(r *host2.Run, cs []actor.Context, first4 int, begins, bo
 }
 
 //go:noinline
+//line quern_gen.go:8078:1
 func quernRow6SendActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)
 		}
 	}
+}
+
+//line quern_gen.go:8091:1
+func quernPlainWorkActor(r *host2.Run) {
+	v0, v1, v2, v3, v4, v5, v6, v7, v8 := host2.Value[actor.Shape](r, 0), host2.Slice[uint64](r, 1), host2.Slice[uint32](r, 2), host2.Slice[Desk](r, 3), host2.Slice[uint64](r, 4), host2.Slice[uint64](r, 5), host2.Slice[uint64](r, 6), host2.Slice[uint64](r, 7), host2.Slice[float32](r, 8)
+	host2.Plain(r, func(t_ kernel.Thread) { workActor(t_, v0, v1, v2, v3, v4, v5, v6, v7, v8) })
 }
 
 func quernHostWorkActor(r *host2.Run) {
@@ -5775,6 +8126,7 @@ func quernHostWorkActor(r *host2.Run) {
 	t22 := shape.OutAt
 	t23 := shape.OutAt + shape.Out - 3
 	c2 := int(4)
+	c3 := int(9)
 	t232 := shape.Stride
 	t252 := shape.OutAt
 	t262 := shape.OutAt + shape.Out - 3
@@ -5785,9 +8137,9 @@ func quernHostWorkActor(r *host2.Run) {
 	cells := host2.Dynamic[actor.Cell[Batch, Result]](r, 1)
 	var in2 *Batch
 	var out2 *Result
-	var t37 *Desk
-	var t46 *Batch
-	var t57 *Result
+	var t38 *Desk
+	var t47 *Batch
+	var t58 *Result
 	t1s := host2.Scratch[*actor.Context](r, 4, r.BlockDim.Count())
 	var ref actor.Payload[float32]
 	valuess := host2.Scratch[[]float32](r, 5, r.BlockDim.Count())
@@ -5813,54 +8165,58 @@ func quernHostWorkActor(r *host2.Run) {
 		t9 := t1 * slots * int(shape.OutStep)
 		t10 := (t1 + 1) * slots * int(shape.OutStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:23
+//line quern.dev/ring/actor/alone.go:23
 		command = control[t3:t4]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:24
+//line quern.dev/ring/actor/alone.go:24
 		cursor = cursors[t5:t6]
 		r.ThreadIdx = kernel.Dim3{}
 		in = inbox[t7:t8]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:27
+//line quern.dev/ring/actor/alone.go:27
 		out = outbox[t9:t10]
 		r.ThreadIdx = kernel.Dim3{}
 		number = int(cursor[9])
 		t11 = number * 16
 		t12 = (number + 1) * 16
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:30
+//line quern.dev/ring/actor/alone.go:30
 		box = post[t11:t12]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t13 = int(box[14])
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		t14 = int(box[14]) + int(box[11])*int(shape.InStep)
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:31
+//line quern.dev/ring/actor/alone.go:31
 		mail = post[t13:t14]
 		r.ThreadIdx = kernel.Dim3{}
-//line alone.go:32
+//line quern.dev/ring/actor/alone.go:32
 		routes = cursor[11]
-//line alone.go:35
+//line quern.dev/ring/actor/alone.go:35
 		leaving = 0
 		handled = 0
 		for threadZ := range 1 {
 			for threadY := range 1 {
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 				first := (threadZ*1 + threadY) * 32
-				quernRow1WorkActor(r, cs, first, begins, borns, post, host, cursor, &shape, words, box, sh, t22, t23, c2, command, in, mail, t232, t252, t262)
+				quernRow1WorkActor(r, cs, first, begins, borns, post, host, command, cursor, &shape, words, box, sh, t22, t23, c2, c3, in, mail, t232, t252, t262)
 			}
 		}
-//line alone.go:47
+//line quern.dev/ring/actor/alone.go:47
 		for leaving == 0 {
+			if r.Halted() {
+//line quern.dev/ring/actor/alone.go:47
+				r.Halt()
+			}
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:48
+//line quern.dev/ring/actor/alone.go:48
 			source2 = sh.Missing[0]
 			if source2 == 9 {
 				leaving = 2
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:51
+//line quern.dev/ring/actor/alone.go:51
 				if sh.Asked[0] != 0 {
 					leaving = 1
 				}
@@ -5868,7 +8224,7 @@ func quernHostWorkActor(r *host2.Run) {
 			}
 			result = 257
 			r.ThreadIdx = kernel.Dim3{}
-//line alone.go:57
+//line quern.dev/ring/actor/alone.go:57
 			if sh.Late == 0 {
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -5878,7 +8234,7 @@ func quernHostWorkActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				state = &states[t1]
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -5887,7 +8243,7 @@ func quernHostWorkActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				in2 = &cells[0].In
 				for threadZ := range 1 {
 					for threadY := range 1 {
@@ -5896,64 +8252,109 @@ func quernHostWorkActor(r *host2.Run) {
 					}
 				}
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 				out2 = &cells[0].Out
-//line quern_gen.go:13
-				t37 = state
-				t46 = in2
-				t57 = out2
+//line payloads.go:46:50000
+				t38 = state
+//line payloads.go:47:50000
+				t47 = in2
+//line payloads.go:48:50000
+				t58 = out2
+//line payloads.go:49:50000
 				for threadZ := range 1 {
+//line payloads.go:50:50000
 					for threadY := range 1 {
+//line payloads.go:51:50000
 						first3 := (threadZ*1 + threadY) * 32
+//line payloads.go:52:50000
 						quernRow5WorkActor(r, cs2, first3, t1s)
+//line payloads.go:53:50000
 					}
+//line payloads.go:54:50000
 				}
+//line payloads.go:55:50000
 				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:48
-				ref = t46.Values
+//line payloads.go:48:50000
+				ref = t47.Values
+//line payloads.go:49:50000
 				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:49
-				if t46.Do == 3 {
-					ref = t37.Kept
+//line payloads.go:49:50000
+				if t47.Do == 3 {
+//line payloads.go:50:50000
+					ref = t38.Kept
+//line payloads.go:51:50000
 				}
+//line payloads.go:52:50000
 				for threadZ := range 1 {
+//line payloads.go:53:50000
 					for threadY := range 1 {
+//line payloads.go:54:50000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:55:50000
 						first4 := (threadZ*1 + threadY) * 32
-						quernRow6WorkActor(r, t1s, first4, valuess, t46, ref, data)
+//line payloads.go:56:50000
+						quernRow6WorkActor(r, t1s, first4, valuess, t47, ref, data)
+//line payloads.go:57:50000
 					}
+//line payloads.go:58:50000
 				}
+//line payloads.go:59:50000
 				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:56
-				if t46.Do == 1 || t46.Do == 5 {
+//line payloads.go:56:50000
+				if t47.Do == 1 || t47.Do == 5 {
+//line payloads.go:57:50000
 					for threadZ := range 1 {
+//line payloads.go:58:50000
 						for threadY := range 1 {
+//line payloads.go:59:50000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:60:50000
 							first6 := (threadZ*1 + threadY) * 32
+//line payloads.go:61:50000
 							quernRow7WorkActor(r, valuess, first6)
+//line payloads.go:62:50000
 						}
+//line payloads.go:63:50000
 					}
+//line payloads.go:64:50000
 				}
+//line payloads.go:65:50000
 				r.ThreadIdx = kernel.Dim3{}
-//line payloads.go:62
-				if t46.Do == 0 || t46.Do == 3 {
+//line payloads.go:62:50000
+				if t47.Do == 0 || t47.Do == 3 {
+//line payloads.go:63:50000
 					for threadZ := range 1 {
+//line payloads.go:64:50000
 						for threadY := range 1 {
+//line payloads.go:65:50000
 							r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:66:50000
 							first7 := (threadZ*1 + threadY) * 32
-							quernRow8WorkActor(r, valuess, first7, t57)
+//line payloads.go:67:50000
+							quernRow8WorkActor(r, valuess, first7, t58)
+//line payloads.go:68:50000
 						}
+//line payloads.go:69:50000
 					}
+//line payloads.go:70:50000
 				}
+//line payloads.go:71:50000
 				for threadZ := range 1 {
+//line payloads.go:72:50000
 					for threadY := range 1 {
+//line payloads.go:73:50000
 						r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line payloads.go:74:50000
 						first8 := (threadZ*1 + threadY) * 32
-						quernRow9WorkActor(r, t1s, first8, t46, t37, t57, ref, c2, sh)
+//line payloads.go:75:50000
+						quernRow9WorkActor(r, t1s, first8, t47, t38, t58, ref, c2, c3, sh)
+//line payloads.go:76:50000
 					}
+//line payloads.go:77:50000
 				}
+//line payloads.go:78:50000
 				r.ThreadIdx = kernel.Dim3{}
-//line alone.go:63
+//line quern.dev/ring/actor/alone.go:63
 				result = sh.Outcome[0]
 			}
 			if result == 4 {
@@ -5968,10 +8369,10 @@ func quernHostWorkActor(r *host2.Run) {
 				for threadY := range 1 {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
 					first10 := (threadZ*1 + threadY) * 32
-					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t911, t106, cursor, forwards, t51, t522, c2, last, command, in, mail, t233, t253, t263)
+					quernRow10WorkActor(r, cs, first10, begins, borns, source2, box, sh, out, result, &shape, words, t911, t106, cursor, forwards, t51, t522, c2, c3, last, command, in, mail, t233, t253, t263)
 				}
 			}
-//line alone.go:88
+//line quern.dev/ring/actor/alone.go:88
 			if stops {
 				leaving = 3
 			}
@@ -5987,7 +8388,8 @@ func quernHostWorkActor(r *host2.Run) {
 }
 
 //go:noinline
-func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2 int, command, in, mail []uint64, t232, t252, t262 uint32) {
+//line quern_gen.go:8392:1
+func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, borns []int64, post, host, command []uint64, cursor []uint32, shape *actor.Shape, words []uint32, box []uint64, sh *actor.Status, t22, t23 uint32, c2, c3 int, in, mail []uint64, t232, t252, t262 uint32) {
 	cRow := cs[first:][:32]
 	beginRow := begins[first:][:32]
 	bornRow := borns[first:][:32]
@@ -5995,57 +8397,57 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
 		t2 := threadX == 0
-//line alone.go:33
-		*c = actor.Context{Post: post, Host: host, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
-//line alone.go:36
+//line quern.dev/ring/actor/alone.go:33
+		*c = actor.Context{Post: post, Host: host, Control: command, Mailbox: cursor[9], ID: cursor[10], Wakes: shape.Wakes, Words: words}
+//line quern.dev/ring/actor/alone.go:36
 		var begin int64
 		var born int64
-//line alone.go:37
+//line quern.dev/ring/actor/alone.go:37
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 0)
 			sh.Higher[0] = 1
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Hint[0] = 0
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Missing[0] = 9
-//line alone.go:39
+//line quern.dev/ring/actor/alone.go:39
 			sh.Asked[0] = 0
 			now := kernel.Clock()
 			begin = now
-//line alone.go:41
+//line quern.dev/ring/actor/alone.go:41
 			born = begin
 			t20 := c
 			t21 := cursor
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			t24 := words[t22:t23]
-//line alone.go:214
+//line quern.dev/ring/actor/alone.go:214
 			pending := t21[12]
 			var result0 bool
-//line alone.go:215
+//line quern.dev/ring/actor/alone.go:215
 			if pending == 0 {
 				result0 = true
 			} else {
 				t15 := int(t21[13])
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				t25 := int(t21[13]) + len(t24) + 1
-//line alone.go:218
+//line quern.dev/ring/actor/alone.go:218
 				saved := t20.Post[t15:t25]
 				for w := 0; w < len(t24); w++ {
 					t24[w] = uint32(saved[w])
 				}
 				t32 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t32[2]
 				t42 := t20.Words
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				_ = t42[3]
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t52 := uint32(saved[len(t24)])
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t62 := uint32(saved[len(t24)] >> 32)
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t32[2] = t52
-//line alone.go:222
+//line quern.dev/ring/actor/alone.go:222
 				t42[3] = t62
 				t21[12] = 0
 				t72 := t20
@@ -6056,357 +8458,512 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 			block:
 				switch {
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list := int(t82[11])
 					count := uint32(t72.Post[list])
 					for i := t102; i < count; i++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
+						}
+//line quern.dev/ring/actor/alone.go:193
 						to := t72.Post[list+1+int(i)]
 						t16 := uint32(to)
 						t26 := uint32(to >> 32)
-//line send.go:28
+//line quern.dev/ring/actor/send.go:28:20000
 						if !(t72.To.Box == t16 && t72.To.Actor == t26) {
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							t17 := int(t16) * 16
+//line quern.dev/ring/actor/send.go:32:20000
 							t27 := (int(t16) + 1) * 16
-//line send.go:31
+//line quern.dev/ring/actor/send.go:31:20000
 							b := t72.Post[t17:t27]
+//line quern.dev/ring/actor/send.go:32:20000
 							memory := t72.Post
+//line quern.dev/ring/actor/send.go:33:20000
 							if b[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
 								memory = t72.Host
+//line quern.dev/ring/actor/send.go:35:20000
 							}
+//line quern.dev/ring/actor/send.go:36:20000
 							t33 := b[14]
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t43 := uint32(b[11])
-//line send.go:36
+//line quern.dev/ring/actor/send.go:36:20000
 							t53 := uint32(b[12])
+//line quern.dev/ring/actor/send.go:37:20000
 							ring := t33
+//line quern.dev/ring/actor/send.go:38:20000
 							slots2 := t43
+//line quern.dev/ring/actor/send.go:39:20000
 							step := t53
-//line send.go:37
+//line quern.dev/ring/actor/send.go:37:20000
 							end := ring + uint64(slots2)*uint64(step)
+//line quern.dev/ring/actor/send.go:38:20000
 							if end > uint64(len(memory)) || ring > end {
+//line quern.dev/ring/actor/send.go:39:20000
 								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
 							}
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded := host2.Load64(r, &b[0])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							loaded2 := host2.Load64(r, &b[8])
+//line quern.dev/ring/actor/send.go:42:20000
 							t83 := ring
+//line quern.dev/ring/actor/send.go:43:20000
 							t93 := end
-//line send.go:42
+//line quern.dev/ring/actor/send.go:42:20000
 							loaded3 := host2.Load64(r, &b[10])
-//line send.go:41
+//line quern.dev/ring/actor/send.go:41:20000
 							t72.To = actor.Target{Box: t16, Actor: t26, Tail: loaded, Head: uint32(loaded2), Words: b, Ring: memory[t83:t93], Slots: slots2, Step: step, Kind: uint32(b[13]), Owner: uint32(loaded3)}
+//line quern.dev/ring/actor/send.go:42:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						t34 := t72
 						var ticket uint32
 						var room uint32
 					block2:
 						switch {
 						default:
-//line send.go:58
+//line quern.dev/ring/actor/send.go:58:20000
 							for b2 := t34.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
 								if t34.To.Owner != t34.To.Actor || uint32(t34.To.Tail)-t34.To.Head >= t34.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
 									t18 := t34
-//line send.go:81
+//line quern.dev/ring/actor/send.go:81
 									b3 := t18.To.Words
 									loaded4 := host2.Load64(r, &b3[10])
-//line send.go:82
+//line quern.dev/ring/actor/send.go:82
 									t18.To.Owner = uint32(loaded4)
 									var room2 uint32
-//line send.go:83
+//line quern.dev/ring/actor/send.go:83
 									if t18.To.Owner != t18.To.Actor {
 										room2 = 2
 									} else {
 										t28 := t18
 										t35 := t18
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded5 := host2.Load64(r, &b3[0])
 										t54 := loaded5
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										loaded6 := host2.Load64(r, &b3[8])
 										t73 := uint32(loaded6)
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t28.To.Tail = t54
-//line send.go:86
+//line quern.dev/ring/actor/send.go:86
 										t35.To.Head = t73
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots && t18.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
 											loaded7 := host2.Load64(r, &t18.Host[b3[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
 											head := loaded7
-//line send.go:89
+//line quern.dev/ring/actor/send.go:89:20000
 											kernel.StoreRelaxed(&b3[8], head)
+//line quern.dev/ring/actor/send.go:90:20000
 											t18.To.Head = uint32(head)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
+//line quern.dev/ring/actor/send.go:92:20000
 										if uint32(t18.To.Tail)-t18.To.Head >= t18.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room2 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room2 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room3 := room2
+//line quern.dev/ring/actor/send.go:61:20000
 									if room3 != 0 {
-//line send.go:61
+//line quern.dev/ring/actor/send.go:61:20000
 										atomic.AddUint64(&b2[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room = room3
+//line quern.dev/ring/actor/send.go:64:20000
 										break block2
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
+//line quern.dev/ring/actor/send.go:65:20000
 								loaded8 := host2.Load64(r, &b2[10])
+//line quern.dev/ring/actor/send.go:66:20000
 								owner := uint32(loaded8)
-//line send.go:68
+//line quern.dev/ring/actor/send.go:68:20000
 								old := kernel.AtomicCompareAndSwap(&b2[0], t34.To.Tail, t34.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail := old
-//line send.go:69
+//line quern.dev/ring/actor/send.go:69:20000
 								if tail == t34.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
 									t55 := t34
+//line quern.dev/ring/actor/send.go:71:20000
 									t63 := t34
+//line quern.dev/ring/actor/send.go:72:20000
 									t74 := tail + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t84 := owner
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t55.To.Tail = t74
-//line send.go:70
+//line quern.dev/ring/actor/send.go:70:20000
 									t63.To.Owner = t84
+//line quern.dev/ring/actor/send.go:71:20000
 									t94 := uint32(tail)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket = t94
+//line quern.dev/ring/actor/send.go:73:20000
 									room = 0
+//line quern.dev/ring/actor/send.go:74:20000
 									break block2
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
+//line quern.dev/ring/actor/send.go:73:20000
 								t34.To.Tail = tail
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket2 := ticket
 						room4 := room
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room4 == 1 {
 							t64 := int(t82[13])
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							t75 := int(t82[13]) + len(t92) + 1
-//line alone.go:197
+//line quern.dev/ring/actor/alone.go:197
 							saved2 := t72.Post[t64:t75]
 							for w2 := 0; w2 < len(t92); w2++ {
 								saved2[w2] = uint64(t92[w2])
 							}
 							result03 := t72.Correlation()
-//line alone.go:201
+//line quern.dev/ring/actor/alone.go:201
 							saved2[len(t92)] = result03
 							t82[12] = i + 1
 							result02 = false
 							break block
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room4 == 0 {
 							t95 := t72
 							t103 := t92
 							t112 := ticket2
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t19 := t112
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							t110 := t19 & (t95.To.Slots - 1) * t95.To.Step
-//line send.go:49
+//line quern.dev/ring/actor/send.go:49:20000
 							result04 := t95.To.Ring[t110:]
-//line alone.go:229
+//line quern.dev/ring/actor/alone.go:229
 							t36 := result04
 							t44 := uint64(t112+1) << 32
 							slot := t36
 							tag := t44
-//line alone.go:230
+//line quern.dev/ring/actor/alone.go:230
 							t56 := t95
 							t65 := slot
 							t76 := tag
-//line send.go:102
+//line quern.dev/ring/actor/send.go:102
 							h := t65[:c2]
 							kernel.StoreRelaxed(&h[0], t76|uint64(t56.ID<<8|128))
 							kernel.StoreRelaxed(&h[1], t76)
 							kernel.StoreRelaxed(&h[2], t76|uint64(t56.Words[t56.At+2]))
 							kernel.StoreRelaxed(&h[3], t76|uint64(t56.Words[t56.At+3]))
-//line alone.go:231
+//line quern.dev/ring/actor/alone.go:231
 							for w3 := 0; w3 < len(t103); w3++ {
 								kernel.StoreRelaxed(&slot[4+w3], tag|uint64(t103[w3]))
 							}
 							t85 := t95
-//line send.go:113
-							if !(t85.Wakes == 0 || t85.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t111 := t85
+						block3:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b4 := t85.To.Words
-								loaded9 := host2.Load64(r, &b4[9])
-								if loaded9 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t85.Host[b4[15]], 1)
-									kernel.StoreRelaxed(&t85.Host[0], 1)
+								t29 := t111.To.Kind != 1
+								if t29 {
+//line quern.dev/ring/actor/send.go:143
+									loaded9 := host2.Load64(r, &t111.To.Words[9])
+									t29 = loaded9 == 0
+								}
+								if !t29 {
+//line quern.dev/ring/actor/send.go:146
+									rung := t111.Control[c3:]
+									t37 := rung[0]
+//line quern.dev/ring/actor/send.go:147
+									t45 := uint64(t111.To.Box)
+									n := t37
+									box2 := t45
+//line quern.dev/ring/actor/send.go:148
+									t57 := min(n, 12)
+									for i2 := uint64(0); i2 < t57; i2++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung[1+i2/2]>>(32*(i2&1)))) == box2 {
+											break block3
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n >= 12 {
+										rung[0] = 13
+										if t111.To.Kind != 1 {
+											t66 := t111
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t66.Host[t66.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t66.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n&1 == 0 {
+										rung[1+n/2] = box2
+									} else {
+										rung[1+n/2] |= box2 << 32
+									}
+									rung[0] = n + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
+//line quern.dev/ring/actor/alone.go:209
 					result02 = true
 				}
-//line alone.go:224
+//line quern.dev/ring/actor/alone.go:224
 				result0 = result02
 			}
-//line alone.go:42
+//line quern.dev/ring/actor/alone.go:42
 			if result0 {
 				t282 := begin - born
-				t29 := command
+				t292 := command
 				t30 := cursor
 				t31 := box
 				t322 := in
 				t332 := mail
-			block3:
+			block4:
 				switch {
 				default:
-//line alone.go:103
-					loaded10 := host2.Load64(r, &t29[0])
+//line quern.dev/ring/actor/alone.go:103:30000
+					loaded10 := host2.Load64(r, &t292[0])
+//line quern.dev/ring/actor/alone.go:104:30000
 					ordered := loaded10
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint := uint32(ordered >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint != sh.Hint[0] {
-							t45 := hint
-//line alone.go:109
-							sh.Hint[0] = t45
-//line alone.go:109
+							t46 := hint
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t46
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source uint32 = 9
 						var sides uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level := uint32(0); level < 8; level++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next := t30[level]
-								t66 := level
+//line quern.dev/ring/actor/alone.go:118
+								t67 := level
 								var result05 uint32
 								switch {
 								default:
-//line look.go:33
-									if t66 == 4 {
+//line quern.dev/ring/actor/look.go:33:40000
+									if t67 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result05 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t66 < 4 {
-										result05 = shape.Slots + t66*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t67 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result05 = shape.Slots + t67*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result05 = shape.Slots + (t66-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result05 = shape.Slots + (t67-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
+//line quern.dev/ring/actor/alone.go:118
 								at := (result05 + next&(shape.SideSlots-1)) * shape.InStep
 								loaded11 := host2.Load64(r, &t322[at])
 								if uint32(loaded11>>32) == next+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:120
 									t96 := level
 									source = t96
 									sides = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides
 						}
 						if source == 9 || source < 4 {
 							next2 := t30[4]
 							loaded12 := host2.Load64(r, &t322[next2&(shape.Slots-1)*shape.InStep])
 							middle := uint32(loaded12>>32) == next2+1
-//line alone.go:128
+//line quern.dev/ring/actor/alone.go:128
 							posted := false
 							slots3 := uint32(t31[11])
 							if slots3 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next3 := uint32(t31[8])
 								loaded13 := host2.Load64(r, &t332[next3&(slots3-1)*shape.InStep])
 								posted = uint32(loaded13>>32) == next3+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted && !(middle && t30[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle {
+//line quern.dev/ring/actor/alone.go:137
 								source = 4
 							}
 						}
 						if !(source == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t122 := t322
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring2 := t122
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at2 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t31[8])
+//line quern.dev/ring/actor/alone.go:146:30000
 								t132 := t332
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
 								t142 := sh.Ticket & (uint32(t31[11]) - 1) * shape.InStep
+//line quern.dev/ring/actor/alone.go:147:30000
 								ring2 = t132
+//line quern.dev/ring/actor/alone.go:148:30000
 								at2 = t142
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t30[source]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t162 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result06 uint32
+//line quern.dev/ring/actor/alone.go:151:30000
 								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
 								default:
-//line look.go:33
+//line quern.dev/ring/actor/look.go:33:40000
 									if t162 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
 										result06 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
+//line quern.dev/ring/actor/look.go:35:40000
 									} else if t162 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
 										result06 = shape.Slots + t162*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
+//line quern.dev/ring/actor/look.go:38:40000
 									result06 = shape.Slots + (t162-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								t192 := source
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result07 uint32
-//line look.go:43
+//line quern.dev/ring/actor/look.go:43:40000
 								if t192 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
 									result07 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
+//line quern.dev/ring/actor/look.go:46:40000
 									result07 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
+//line quern.dev/ring/actor/alone.go:149:30000
 								at2 = (result06 + sh.Ticket&(result07-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t212 := at2
+//line quern.dev/ring/actor/alone.go:152:30000
 							t222 := at2 + shape.In
-//line alone.go:151
+//line quern.dev/ring/actor/alone.go:151:30000
 							slot2 := ring2[t212:t222]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell := words[:t232]
+//line quern.dev/ring/actor/alone.go:153
 							for w4 := 0; w4 < len(slot2); w4++ {
+//line quern.dev/ring/actor/alone.go:154:30000
 								loaded14 := host2.Load64(r, &slot2[w4])
+//line quern.dev/ring/actor/alone.go:155:30000
 								v := loaded14
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v>>32) != sh.Ticket+1 {
-									break block3
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block4
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell[w4] = uint32(v)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply := cell[t252:t262]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w5 := 0; w5 < len(reply); w5++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply[w5] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t292 := source
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t293 := source
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t292
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline := cell[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline != 0 && int32(uint32((shape.Clock+t282)>>10)-deadline) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t30[8] = source
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -6417,536 +8974,899 @@ func quernRow1WorkActor(r *host2.Run, cs []actor.Context, first int, begins, bor
 }
 
 //go:noinline
+//line quern_gen.go:8978:1
 func quernRow2WorkActor(r *host2.Run, cs []actor.Context, first2 int, cs2 []*actor.Context, states []Desk, t1 int) {
 	cRow := cs[first2:][:32]
 	cRow2 := cs2[first2:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		c := &cRow[threadX]
-//line alone.go:58
-		c3 := c
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
+		c4 := c
+//line quern.dev/ring/actor/alone.go:58
 		_ = states[t1]
-		cRow2[threadX] = c3
+		cRow2[threadX] = c4
 	}
 }
 
 //go:noinline
+//line quern_gen.go:8994:1
 func quernRow3WorkActor(r *host2.Run, cells []actor.Cell[Batch, Result]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].In
 	}
 }
 
 //go:noinline
+//line quern_gen.go:9004:1
 func quernRow4WorkActor(r *host2.Run, cells []actor.Cell[Batch, Result]) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		_ = cells[0].Out
 	}
 }
 
 //go:noinline
+//line quern_gen.go:9014:1
 func quernRow5WorkActor(r *host2.Run, cs2 []*actor.Context, first3 int, t1s []*actor.Context) {
 	cRow2 := cs2[first3:][:32]
 	t1Row := t1s[first3:][:32]
 	for threadX := range 32 {
-		c3 := cRow2[threadX]
-//line quern_gen.go:13
-		t111 := c3
-		t1Row[threadX] = t111
+		c4 := cRow2[threadX]
+//line payloads.go:46:50000
+		t113 := c4
+//line payloads.go:47:50000
+		t1Row[threadX] = t113
+//line payloads.go:48:50000
 	}
+//line payloads.go:49:50000
 }
 
 //go:noinline
-func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t46 *Batch, ref actor.Payload[float32], data []float32) {
+//line quern_gen.go:9030:1
+func quernRow6WorkActor(r *host2.Run, t1s []*actor.Context, first4 int, valuess [][]float32, t47 *Batch, ref actor.Payload[float32], data []float32) {
 	t1Row := t1s[first4:][:32]
 	valuesRow := valuess[first4:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t111 := t1Row[threadX]
-//line payloads.go:52
+		t113 := t1Row[threadX]
+//line payloads.go:52:50000
 		values := ([]float32)(nil)
-		if t46.Do != 4 {
-			t113 := t111
+//line payloads.go:53:50000
+		if t47.Do != 4 {
+//line payloads.go:54:50000
+			t114 := t113
+//line payloads.go:55:50000
 			p := ref
-//line payload.go:44
-			t114 := t113.Post
+//line payloads.go:54:50000
+			t115 := t114.Post
+//line payloads.go:55:50000
 			t210 := p.Entry
-			t38 := p.Generation
-//line payload.go:76
-			if t38 == 0 {
+//line payloads.go:56:50000
+			t39 := p.Generation
+//line payloads.go:57:50000
+			if t39 == 0 {
+//line payloads.go:54:50000
 				host2.Fail(r, "reference to no payload")
+//line payloads.go:55:50000
 			}
-			loaded15 := host2.Load64(r, &t114[t210+0])
+//line payloads.go:54:50000
+			loaded15 := host2.Load64(r, &t115[t210+0])
+//line payloads.go:55:50000
 			host3 := loaded15
-//line payload.go:80
-			if uint32(host3>>32) != t38 {
+//line payloads.go:56:50000
+			if uint32(host3>>32) != t39 {
+//line payloads.go:54:50000
 				host2.Fail(r, "payload was released")
+//line payloads.go:55:50000
 			}
+//line payloads.go:56:50000
 			if host3&1 == 0 {
-				loaded16 := host2.Load64(r, &t114[t210+1])
+//line payloads.go:54:50000
+				loaded16 := host2.Load64(r, &t115[t210+1])
+//line payloads.go:55:50000
 				actors := loaded16
-//line payload.go:85
+//line payloads.go:56:50000
 				if uint32(actors) <= uint32(host3)>>1 {
+//line payloads.go:54:50000
 					host2.Fail(r, "payload was released")
+//line payloads.go:55:50000
 				}
+//line payloads.go:56:50000
 			}
-//line payload.go:45
-			extent := t113.Post[p.Entry+2]
-			t47 := uint32(extent)
-			t58 := uint32(extent >> 32)
-			first5 := t47
-			n := t58
-//line payload.go:47
-			if p.Offset < first5 || p.Length > n || p.Offset-first5 > n-p.Length {
+//line payloads.go:54:50000
+			extent := t114.Post[p.Entry+2]
+//line payloads.go:55:50000
+			t48 := uint32(extent)
+//line payloads.go:56:50000
+			t59 := uint32(extent >> 32)
+//line payloads.go:57:50000
+			first5 := t48
+//line payloads.go:58:50000
+			n2 := t59
+//line payloads.go:59:50000
+			if p.Offset < first5 || p.Length > n2 || p.Offset-first5 > n2-p.Length {
+//line payloads.go:54:50000
 				host2.Fail(r, "reference to elements that are not of its payload")
+//line payloads.go:55:50000
 			}
-			t67 := int(p.Offset)
+//line payloads.go:56:50000
+			t68 := int(p.Offset)
+//line payloads.go:57:50000
 			t77 := int(p.Offset) + int(p.Length)
-//line payload.go:50
-			result08 := data[t67:t77]
-//line payloads.go:54
+//line payloads.go:54:50000
+			result08 := data[t68:t77]
+//line payloads.go:55:50000
 			values = result08
+//line payloads.go:56:50000
 		}
+//line payloads.go:57:50000
 		valuesRow[threadX] = values
+//line payloads.go:58:50000
 	}
+//line payloads.go:59:50000
 }
 
 //go:noinline
+//line quern_gen.go:9115:1
 func quernRow7WorkActor(r *host2.Run, valuess [][]float32, first6 int) {
 	valuesRow := valuess[first6:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
-//line payloads.go:57
-		for i2 := threadX; i2 < len(values); i2 += 32 {
-			values[i2] *= 2
+//line payloads.go:57:50000
+		for i3 := threadX; i3 < len(values); i3 += 32 {
+//line payloads.go:58:50000
+			values[i3] *= 2
+//line payloads.go:59:50000
 		}
+//line payloads.go:60:50000
 	}
+//line payloads.go:61:50000
 }
 
 //go:noinline
-func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t57 *Result) {
+//line quern_gen.go:9133:1
+func quernRow8WorkActor(r *host2.Run, valuess [][]float32, first7 int, t58 *Result) {
 	valuesRow := valuess[first7:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		values := valuesRow[threadX]
-//line payloads.go:63
+//line payloads.go:63:50000
 		var sum float32
-		for i3 := threadX; i3 < len(values); i3 += 32 {
-			sum += values[i3]
+//line payloads.go:64:50000
+		for i4 := threadX; i4 < len(values); i4 += 32 {
+//line payloads.go:65:50000
+			sum += values[i4]
+//line payloads.go:66:50000
 		}
-		kernel.AtomicAdd(&t57.Sum, sum)
+//line payloads.go:67:50000
+		kernel.AtomicAdd(&t58.Sum, sum)
+//line payloads.go:68:50000
 	}
+//line payloads.go:69:50000
 }
 
 //go:noinline
-func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Batch, t37 *Desk, t57 *Result, ref actor.Payload[float32], c2 int, sh *actor.Status) {
+//line quern_gen.go:9155:1
+func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t47 *Batch, t38 *Desk, t58 *Result, ref actor.Payload[float32], c2, c3 int, sh *actor.Status) {
 	t1Row := t1s[first8:][:32]
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
-		t111 := t1Row[threadX]
+		t113 := t1Row[threadX]
 		first9 := threadX == 0
 		t2 := threadX == 0
 		var result09 kernel.Action
-//line payloads.go:70
+//line payloads.go:70:50000
 		if !first9 {
+//line payloads.go:71:50000
 			result09 = 1
+//line payloads.go:72:50000
 		} else {
-			t48 := t46.Do
-			if t48 == 0 {
-				result010 := t111.Sender()
+//line payloads.go:73:50000
+			t49 := t47.Do
+//line payloads.go:74:50000
+			if t49 == 0 {
+//line payloads.go:75:50000
+				result010 := t113.Sender()
+//line payloads.go:76:50000
 				if result010 != 0 {
-//line payloads.go:76
-					t37.Given++
-					t37.Sum += t57.Sum
-					t68 := t111
+//line payloads.go:76:50000
+					t38.Given++
+//line payloads.go:77:50000
+					t38.Sum += t58.Sum
+//line payloads.go:78:50000
+					t69 := t113
+//line payloads.go:79:50000
 					p2 := ref
-//line payload.go:66
-					t115 := t68.Post
+//line payloads.go:78:50000
+					t116 := t69.Post
+//line payloads.go:79:50000
 					t211 := p2.Entry
-					t39 := p2.Generation
-//line payload.go:76
-					if t39 == 0 {
+//line payloads.go:80:50000
+					t310 := p2.Generation
+//line payloads.go:81:50000
+					if t310 == 0 {
+//line payloads.go:78:50000
 						host2.Fail(r, "reference to no payload")
+//line payloads.go:79:50000
 					}
-					loaded17 := host2.Load64(r, &t115[t211+0])
+//line payloads.go:78:50000
+					loaded17 := host2.Load64(r, &t116[t211+0])
+//line payloads.go:79:50000
 					host4 := loaded17
-//line payload.go:80
-					if uint32(host4>>32) != t39 {
+//line payloads.go:80:50000
+					if uint32(host4>>32) != t310 {
+//line payloads.go:78:50000
 						host2.Fail(r, "payload was released")
+//line payloads.go:79:50000
 					}
+//line payloads.go:80:50000
 					if host4&1 == 0 {
-						loaded18 := host2.Load64(r, &t115[t211+1])
+//line payloads.go:78:50000
+						loaded18 := host2.Load64(r, &t116[t211+1])
+//line payloads.go:79:50000
 						actors2 := loaded18
-//line payload.go:85
+//line payloads.go:80:50000
 						if uint32(actors2) <= uint32(host4)>>1 {
+//line payloads.go:78:50000
 							host2.Fail(r, "payload was released")
+//line payloads.go:79:50000
 						}
+//line payloads.go:80:50000
 					}
-//line payload.go:67
+//line payloads.go:78:50000
 					kernel.Fence()
-					old2 := kernel.AtomicSub(&t68.Post[p2.Entry+1], 1)
-					if uint32(old2) == 0 {
-//line payload.go:69
-						atomic.AddUint64(&t68.Post[p2.Entry+1], 1)
+//line payloads.go:78:50000
+					old2 := kernel.AtomicSub(&t69.Post[p2.Entry+1], 1)
+//line payloads.go:79:50000
+					held := uint32(old2)
+//line payloads.go:78:50000
+					kernel.Fence()
+//line payloads.go:78:50000
+					loaded19 := host2.Load64(r, &t69.Post[p2.Entry+0])
+//line payloads.go:79:50000
+					taken := uint32(loaded19) >> 1
+//line payloads.go:80:50000
+					if held <= taken {
+//line payloads.go:78:50000
+						atomic.AddUint64(&t69.Post[p2.Entry+1], 1)
+//line payloads.go:78:50000
 						host2.Fail(r, "payload released more often than retained")
+//line payloads.go:79:50000
 					}
+//line payloads.go:80:50000
 				}
-//line payloads.go:80
-			} else if t48 == 2 {
-				t78 := t111
+//line payloads.go:80:50000
+			} else if t49 == 2 {
+//line payloads.go:81:50000
+				t78 := t113
+//line payloads.go:82:50000
 				p3 := ref
-//line payload.go:58
-				t116 := t78.Post
+//line payloads.go:81:50000
+				t117 := t78.Post
+//line payloads.go:82:50000
 				t213 := p3.Entry
-				t310 := p3.Generation
-//line payload.go:76
-				if t310 == 0 {
-					host2.Fail(r, "reference to no payload")
-				}
-				loaded19 := host2.Load64(r, &t116[t213+0])
-				host5 := loaded19
-//line payload.go:80
-				if uint32(host5>>32) != t310 {
-					host2.Fail(r, "payload was released")
-				}
-				if host5&1 == 0 {
-					loaded20 := host2.Load64(r, &t116[t213+1])
-					actors3 := loaded20
-//line payload.go:85
-					if uint32(actors3) <= uint32(host5)>>1 {
-						host2.Fail(r, "payload was released")
-					}
-				}
-//line payload.go:59
-				kernel.Fence()
-				atomic.AddUint64(&t78.Post[p3.Entry+1], 1)
-//line payloads.go:82
-				t37.Kept = ref
-			} else if t48 == 4 {
-				t86 := t111
-//line payloads.go:84
-				p4 := t37.Kept
-//line payload.go:66
-				t117 := t86.Post
-				t214 := p4.Entry
-				t311 := p4.Generation
-//line payload.go:76
+//line payloads.go:83:50000
+				t311 := p3.Generation
+//line payloads.go:84:50000
 				if t311 == 0 {
+//line payloads.go:81:50000
 					host2.Fail(r, "reference to no payload")
+//line payloads.go:82:50000
 				}
-				loaded21 := host2.Load64(r, &t117[t214+0])
-				host6 := loaded21
-//line payload.go:80
-				if uint32(host6>>32) != t311 {
+//line payloads.go:81:50000
+				loaded20 := host2.Load64(r, &t117[t213+0])
+//line payloads.go:82:50000
+				host5 := loaded20
+//line payloads.go:83:50000
+				if uint32(host5>>32) != t311 {
+//line payloads.go:81:50000
 					host2.Fail(r, "payload was released")
+//line payloads.go:82:50000
 				}
-				if host6&1 == 0 {
-					loaded22 := host2.Load64(r, &t117[t214+1])
-					actors4 := loaded22
-//line payload.go:85
-					if uint32(actors4) <= uint32(host6)>>1 {
+//line payloads.go:83:50000
+				if host5&1 == 0 {
+//line payloads.go:81:50000
+					loaded21 := host2.Load64(r, &t117[t213+1])
+//line payloads.go:82:50000
+					actors3 := loaded21
+//line payloads.go:83:50000
+					if uint32(actors3) <= uint32(host5)>>1 {
+//line payloads.go:81:50000
 						host2.Fail(r, "payload was released")
+//line payloads.go:82:50000
 					}
+//line payloads.go:83:50000
 				}
-//line payload.go:67
+//line payloads.go:81:50000
 				kernel.Fence()
-				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
-				if uint32(old3) == 0 {
-//line payload.go:69
-					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
-					host2.Fail(r, "payload released more often than retained")
-				}
-//line payloads.go:85
-			} else if t48 == 5 {
-				t97 := t111
-				p5 := ref
-//line payload.go:58
-				t118 := t97.Post
-				t215 := p5.Entry
-				t312 := p5.Generation
-//line payload.go:76
+//line payloads.go:81:50000
+				atomic.AddUint64(&t78.Post[p3.Entry+1], 1)
+//line payloads.go:82:50000
+				t38.Kept = ref
+//line payloads.go:83:50000
+			} else if t49 == 4 {
+//line payloads.go:84:50000
+				t86 := t113
+//line payloads.go:84:50000
+				p4 := t38.Kept
+//line payloads.go:84:50000
+				t118 := t86.Post
+//line payloads.go:85:50000
+				t214 := p4.Entry
+//line payloads.go:86:50000
+				t312 := p4.Generation
+//line payloads.go:87:50000
 				if t312 == 0 {
+//line payloads.go:84:50000
 					host2.Fail(r, "reference to no payload")
+//line payloads.go:85:50000
 				}
-				loaded23 := host2.Load64(r, &t118[t215+0])
-				host7 := loaded23
-//line payload.go:80
-				if uint32(host7>>32) != t312 {
+//line payloads.go:84:50000
+				loaded22 := host2.Load64(r, &t118[t214+0])
+//line payloads.go:85:50000
+				host6 := loaded22
+//line payloads.go:86:50000
+				if uint32(host6>>32) != t312 {
+//line payloads.go:84:50000
 					host2.Fail(r, "payload was released")
+//line payloads.go:85:50000
 				}
+//line payloads.go:86:50000
+				if host6&1 == 0 {
+//line payloads.go:84:50000
+					loaded23 := host2.Load64(r, &t118[t214+1])
+//line payloads.go:85:50000
+					actors4 := loaded23
+//line payloads.go:86:50000
+					if uint32(actors4) <= uint32(host6)>>1 {
+//line payloads.go:84:50000
+						host2.Fail(r, "payload was released")
+//line payloads.go:85:50000
+					}
+//line payloads.go:86:50000
+				}
+//line payloads.go:84:50000
+				kernel.Fence()
+//line payloads.go:84:50000
+				old3 := kernel.AtomicSub(&t86.Post[p4.Entry+1], 1)
+//line payloads.go:85:50000
+				held2 := uint32(old3)
+//line payloads.go:84:50000
+				kernel.Fence()
+//line payloads.go:84:50000
+				loaded24 := host2.Load64(r, &t86.Post[p4.Entry+0])
+//line payloads.go:85:50000
+				taken2 := uint32(loaded24) >> 1
+//line payloads.go:86:50000
+				if held2 <= taken2 {
+//line payloads.go:84:50000
+					atomic.AddUint64(&t86.Post[p4.Entry+1], 1)
+//line payloads.go:84:50000
+					host2.Fail(r, "payload released more often than retained")
+//line payloads.go:85:50000
+				}
+//line payloads.go:85:50000
+			} else if t49 == 5 {
+//line payloads.go:86:50000
+				t97 := t113
+//line payloads.go:87:50000
+				p5 := ref
+//line payloads.go:86:50000
+				t119 := t97.Post
+//line payloads.go:87:50000
+				t215 := p5.Entry
+//line payloads.go:88:50000
+				t313 := p5.Generation
+//line payloads.go:89:50000
+				if t313 == 0 {
+//line payloads.go:86:50000
+					host2.Fail(r, "reference to no payload")
+//line payloads.go:87:50000
+				}
+//line payloads.go:86:50000
+				loaded25 := host2.Load64(r, &t119[t215+0])
+//line payloads.go:87:50000
+				host7 := loaded25
+//line payloads.go:88:50000
+				if uint32(host7>>32) != t313 {
+//line payloads.go:86:50000
+					host2.Fail(r, "payload was released")
+//line payloads.go:87:50000
+				}
+//line payloads.go:88:50000
 				if host7&1 == 0 {
-					loaded24 := host2.Load64(r, &t118[t215+1])
-					actors5 := loaded24
-//line payload.go:85
+//line payloads.go:86:50000
+					loaded26 := host2.Load64(r, &t119[t215+1])
+//line payloads.go:87:50000
+					actors5 := loaded26
+//line payloads.go:88:50000
 					if uint32(actors5) <= uint32(host7)>>1 {
+//line payloads.go:86:50000
 						host2.Fail(r, "payload was released")
+//line payloads.go:87:50000
 					}
+//line payloads.go:88:50000
 				}
-//line payload.go:59
+//line payloads.go:86:50000
 				kernel.Fence()
+//line payloads.go:86:50000
 				atomic.AddUint64(&t97.Post[p5.Entry+1], 1)
-//line payloads.go:87
+//line payloads.go:87:50000
 				next4 := Batch{Values: ref}
-				t104 := t111
-//line payloads.go:88
-				t119 := t46.Next
+//line payloads.go:88:50000
+				t104 := t113
+//line payloads.go:88:50000
+				t1110 := t47.Next
+//line payloads.go:89:50000
 				t123 := &next4
+//line payloads.go:90:50000
 				var result011 bool
-//line context.go:54
-				if t119.Mailbox == 0 {
+//line payloads.go:91:50000
+				if t1110.Mailbox == 0 {
+//line payloads.go:92:50000
 					result011 = false
+//line payloads.go:93:50000
 				} else {
-					t120 := t119.Mailbox
-					t216 := t119.Actor
-//line send.go:28
+//line payloads.go:94:50000
+					t120 := t1110.Mailbox
+//line payloads.go:95:50000
+					t216 := t1110.Actor
+//line payloads.go:88:50000
 					if !(t104.To.Box == t120 && t104.To.Actor == t216) {
-//line send.go:31
+//line payloads.go:89:50000
 						t121 := int(t120) * 16
+//line payloads.go:90:50000
 						t217 := (int(t120) + 1) * 16
-//line send.go:31
-						b5 := t104.Post[t121:t217]
+//line payloads.go:88:50000
+						b4 := t104.Post[t121:t217]
+//line payloads.go:88:50000
 						memory2 := t104.Post
-						if b5[13] == 1 {
+//line payloads.go:88:50000
+						if b4[13] == 1 {
+//line payloads.go:88:50000
 							memory2 = t104.Host
+//line payloads.go:89:50000
 						}
-						t313 := b5[14]
-//line send.go:36
-						t49 := uint32(b5[11])
-//line send.go:36
-						t59 := uint32(b5[12])
-						ring3 := t313
-						slots4 := t49
-						step2 := t59
-//line send.go:37
+//line payloads.go:88:50000
+						t314 := b4[14]
+//line payloads.go:88:50000
+						t410 := uint32(b4[11])
+//line payloads.go:88:50000
+						t510 := uint32(b4[12])
+//line payloads.go:89:50000
+						ring3 := t314
+//line payloads.go:90:50000
+						slots4 := t410
+//line payloads.go:91:50000
+						step2 := t510
+//line payloads.go:92:50000
 						end2 := ring3 + uint64(slots4)*uint64(step2)
+//line payloads.go:93:50000
 						if end2 > uint64(len(memory2)) || ring3 > end2 {
+//line payloads.go:88:50000
 							host2.Fail(r, "a Ref that names no mailbox")
+//line payloads.go:89:50000
 						}
-						loaded25 := host2.Load64(r, &b5[0])
-//line send.go:41
-						loaded26 := host2.Load64(r, &b5[8])
+//line payloads.go:88:50000
+						loaded27 := host2.Load64(r, &b4[0])
+//line payloads.go:88:50000
+						loaded28 := host2.Load64(r, &b4[8])
+//line payloads.go:89:50000
 						t87 := ring3
+//line payloads.go:90:50000
 						t98 := end2
-//line send.go:42
-						loaded27 := host2.Load64(r, &b5[10])
-//line send.go:41
-						t104.To = actor.Target{Box: t120, Actor: t216, Tail: loaded25, Head: uint32(loaded26), Words: b5, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b5[13]), Owner: uint32(loaded27)}
+//line payloads.go:88:50000
+						loaded29 := host2.Load64(r, &b4[10])
+//line payloads.go:88:50000
+						t104.To = actor.Target{Box: t120, Actor: t216, Tail: loaded27, Head: uint32(loaded28), Words: b4, Ring: memory2[t87:t98], Slots: slots4, Step: step2, Kind: uint32(b4[13]), Owner: uint32(loaded29)}
+//line payloads.go:89:50000
 					}
-//line context.go:58
-					t314 := t104
+//line payloads.go:90:50000
+					t315 := t104
+//line payloads.go:91:50000
 					var ticket3 uint32
+//line payloads.go:92:50000
 					var room5 uint32
-				block6:
+//line payloads.go:93:50000
+				block7:
+//line payloads.go:94:50000
 					switch {
+//line payloads.go:95:50000
 					default:
-//line send.go:58
-						for b6 := t314.To.Words; ; {
-							if t314.To.Owner != t314.To.Actor || uint32(t314.To.Tail)-t314.To.Head >= t314.To.Slots {
-								t124 := t314
-//line send.go:81
-								b7 := t124.To.Words
-								loaded28 := host2.Load64(r, &b7[10])
-//line send.go:82
-								t124.To.Owner = uint32(loaded28)
+//line payloads.go:96:50000
+						for b5 := t315.To.Words; ; {
+//line payloads.go:97:50000
+							if r.Halted() {
+//line payloads.go:88:50000
+								r.Halt()
+//line payloads.go:89:50000
+							}
+//line payloads.go:88:50000
+							if t315.To.Owner != t315.To.Actor || uint32(t315.To.Tail)-t315.To.Head >= t315.To.Slots {
+//line payloads.go:89:50000
+								t124 := t315
+//line payloads.go:88:50000
+								b6 := t124.To.Words
+//line payloads.go:88:50000
+								loaded30 := host2.Load64(r, &b6[10])
+//line payloads.go:88:50000
+								t124.To.Owner = uint32(loaded30)
+//line payloads.go:89:50000
 								var room6 uint32
-//line send.go:83
+//line payloads.go:88:50000
 								if t124.To.Owner != t124.To.Actor {
+//line payloads.go:89:50000
 									room6 = 2
+//line payloads.go:90:50000
 								} else {
+//line payloads.go:91:50000
 									t218 := t124
-									t315 := t124
-//line send.go:86
-									loaded29 := host2.Load64(r, &b7[0])
-									t510 := loaded29
-//line send.go:86
-									loaded30 := host2.Load64(r, &b7[8])
-									t79 := uint32(loaded30)
-//line send.go:86
-									t218.To.Tail = t510
-//line send.go:86
-									t315.To.Head = t79
+//line payloads.go:92:50000
+									t316 := t124
+//line payloads.go:88:50000
+									loaded31 := host2.Load64(r, &b6[0])
+//line payloads.go:89:50000
+									t511 := loaded31
+//line payloads.go:88:50000
+									loaded32 := host2.Load64(r, &b6[8])
+//line payloads.go:89:50000
+									t79 := uint32(loaded32)
+//line payloads.go:88:50000
+									t218.To.Tail = t511
+//line payloads.go:88:50000
+									t316.To.Head = t79
+//line payloads.go:88:50000
 									if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots && t124.To.Kind == 1 {
-										loaded31 := host2.Load64(r, &t124.Host[b7[15]+1])
-										head2 := loaded31
-//line send.go:89
-										kernel.StoreRelaxed(&b7[8], head2)
+//line payloads.go:88:50000
+										loaded33 := host2.Load64(r, &t124.Host[b6[15]+1])
+//line payloads.go:89:50000
+										head2 := loaded33
+//line payloads.go:88:50000
+										kernel.StoreRelaxed(&b6[8], head2)
+//line payloads.go:88:50000
 										t124.To.Head = uint32(head2)
+//line payloads.go:89:50000
 									}
+//line payloads.go:88:50000
 									if uint32(t124.To.Tail)-t124.To.Head >= t124.To.Slots {
+//line payloads.go:89:50000
 										room6 = 1
+//line payloads.go:90:50000
 									} else {
+//line payloads.go:91:50000
 										room6 = 0
+//line payloads.go:92:50000
 									}
+//line payloads.go:93:50000
 								}
-//line send.go:60
+//line payloads.go:94:50000
 								room7 := room6
+//line payloads.go:95:50000
 								if room7 != 0 {
-//line send.go:61
-									atomic.AddUint64(&b6[1], 1)
+//line payloads.go:88:50000
+									atomic.AddUint64(&b5[1], 1)
+//line payloads.go:89:50000
 									ticket3 = 0
+//line payloads.go:90:50000
 									room5 = room7
-									break block6
+//line payloads.go:91:50000
+									break block7
+//line payloads.go:92:50000
 								}
+//line payloads.go:93:50000
 							}
-//line send.go:65
-							loaded32 := host2.Load64(r, &b6[10])
-							owner2 := uint32(loaded32)
-//line send.go:68
-							old4 := kernel.AtomicCompareAndSwap(&b6[0], t314.To.Tail, t314.To.Tail+1)
+//line payloads.go:88:50000
+							loaded34 := host2.Load64(r, &b5[10])
+//line payloads.go:89:50000
+							owner2 := uint32(loaded34)
+//line payloads.go:88:50000
+							old4 := kernel.AtomicCompareAndSwap(&b5[0], t315.To.Tail, t315.To.Tail+1)
+//line payloads.go:89:50000
 							tail2 := old4
-//line send.go:69
-							if tail2 == t314.To.Tail {
-								t511 := t314
-								t69 := t314
+//line payloads.go:88:50000
+							if tail2 == t315.To.Tail {
+//line payloads.go:89:50000
+								t512 := t315
+//line payloads.go:90:50000
+								t610 := t315
+//line payloads.go:91:50000
 								t710 := tail2 + 1
+//line payloads.go:92:50000
 								t88 := owner2
-//line send.go:70
-								t511.To.Tail = t710
-//line send.go:70
-								t69.To.Owner = t88
+//line payloads.go:88:50000
+								t512.To.Tail = t710
+//line payloads.go:88:50000
+								t610.To.Owner = t88
+//line payloads.go:89:50000
 								t99 := uint32(tail2)
+//line payloads.go:90:50000
 								ticket3 = t99
+//line payloads.go:91:50000
 								room5 = 0
-								break block6
+//line payloads.go:92:50000
+								break block7
+//line payloads.go:93:50000
 							}
-//line send.go:73
-							t314.To.Tail = tail2
+//line payloads.go:88:50000
+							t315.To.Tail = tail2
+//line payloads.go:89:50000
 						}
+//line payloads.go:90:50000
 					}
-//line context.go:58
+//line payloads.go:91:50000
 					ticket4 := ticket3
+//line payloads.go:92:50000
 					room8 := room5
-//line context.go:59
+//line payloads.go:93:50000
 					if room8 != 0 {
+//line payloads.go:94:50000
 						result011 = false
+//line payloads.go:95:50000
 					} else {
-						t610 := ticket4
-//line send.go:49
-						t125 := t610 & (t104.To.Slots - 1) * t104.To.Step
-//line send.go:49
+//line payloads.go:96:50000
+						t611 := ticket4
+//line payloads.go:88:50000
+						t125 := t611 & (t104.To.Slots - 1) * t104.To.Step
+//line payloads.go:88:50000
 						result012 := t104.To.Ring[t125:]
-//line context.go:62
+//line payloads.go:89:50000
 						t89 := result012
+//line payloads.go:90:50000
 						t910 := uint64(ticket4+1) << 32
+//line payloads.go:91:50000
 						slot3 := t89
+//line payloads.go:92:50000
 						tag2 := t910
-//line context.go:63
+//line payloads.go:93:50000
 						t105 := t104
-						t1110 := slot3
+//line payloads.go:94:50000
+						t1111 := slot3
+//line payloads.go:95:50000
 						t126 := tag2
-//line send.go:102
-						h2 := t1110[:c2]
+//line payloads.go:88:50000
+						h2 := t1111[:c2]
+//line payloads.go:88:50000
 						kernel.StoreRelaxed(&h2[0], t126|uint64(t105.ID<<8|128))
+//line payloads.go:88:50000
 						kernel.StoreRelaxed(&h2[1], t126)
+//line payloads.go:88:50000
 						kernel.StoreRelaxed(&h2[2], t126|uint64(t105.Words[t105.At+2]))
+//line payloads.go:88:50000
 						kernel.StoreRelaxed(&h2[3], t126|uint64(t105.Words[t105.At+3]))
-//line context.go:64
+//line payloads.go:89:50000
 						t133 := slot3
+//line payloads.go:90:50000
 						t143 := tag2
+//line payloads.go:91:50000
 						t152 := t123
-//line context.go:64
+//line payloads.go:88:50000
 						kernel.PutWords(t133, 4, t143, t152)
+//line payloads.go:89:50000
 						t163 := t104
-//line send.go:113
-						if !(t163.Wakes == 0 || t163.To.Kind == 1) {
-//line send.go:118
+//line payloads.go:90:50000
+						t127 := t163
+//line payloads.go:91:50000
+					block8:
+//line payloads.go:92:50000
+						switch {
+//line payloads.go:93:50000
+						default:
+//line payloads.go:88:50000
 							kernel.Fence()
-							b8 := t163.To.Words
-							loaded33 := host2.Load64(r, &b8[9])
-							if loaded33 != 0 {
-//line send.go:121
-								kernel.StoreRelaxed(&t163.Host[b8[15]], 1)
-								kernel.StoreRelaxed(&t163.Host[0], 1)
+//line payloads.go:88:50000
+							t219 := t127.To.Kind != 1
+//line payloads.go:89:50000
+							if t219 {
+//line payloads.go:88:50000
+								loaded35 := host2.Load64(r, &t127.To.Words[9])
+//line payloads.go:89:50000
+								t219 = loaded35 == 0
+//line payloads.go:90:50000
 							}
+//line payloads.go:91:50000
+							if !t219 {
+//line payloads.go:88:50000
+								rung2 := t127.Control[c3:]
+//line payloads.go:88:50000
+								t317 := rung2[0]
+//line payloads.go:88:50000
+								t411 := uint64(t127.To.Box)
+//line payloads.go:89:50000
+								n3 := t317
+//line payloads.go:90:50000
+								box3 := t411
+//line payloads.go:91:50000
+								t513 := min(n3, 12)
+//line payloads.go:92:50000
+								for i5 := uint64(0); i5 < t513; i5++ {
+//line payloads.go:88:50000
+									if uint64(uint32(rung2[1+i5/2]>>(32*(i5&1)))) == box3 {
+//line payloads.go:89:50000
+										break block8
+//line payloads.go:90:50000
+									}
+//line payloads.go:91:50000
+								}
+//line payloads.go:92:50000
+								if n3 >= 12 {
+//line payloads.go:88:50000
+									rung2[0] = 13
+//line payloads.go:88:50000
+									if t127.To.Kind != 1 {
+//line payloads.go:89:50000
+										t612 := t127
+//line payloads.go:88:50000
+										kernel.StoreRelaxed(&t612.Host[t612.To.Words[15]], 1)
+//line payloads.go:88:50000
+										kernel.StoreRelaxed(&t612.Host[0], 1)
+//line payloads.go:89:50000
+									}
+//line payloads.go:90:50000
+									break
+//line payloads.go:91:50000
+								} else if n3&1 == 0 {
+//line payloads.go:88:50000
+									rung2[1+n3/2] = box3
+//line payloads.go:89:50000
+								} else {
+//line payloads.go:88:50000
+									rung2[1+n3/2] |= box3 << 32
+//line payloads.go:89:50000
+								}
+//line payloads.go:88:50000
+								rung2[0] = n3 + 1
+//line payloads.go:89:50000
+							}
+//line payloads.go:90:50000
 						}
-//line context.go:66
+//line payloads.go:91:50000
 						result011 = true
+//line payloads.go:92:50000
 					}
+//line payloads.go:93:50000
 				}
-//line payloads.go:88
+//line payloads.go:94:50000
 				if !result011 {
-					t144 := t111
+//line payloads.go:89:50000
+					t144 := t113
+//line payloads.go:90:50000
 					p6 := ref
-//line payload.go:66
-					t127 := t144.Post
-					t219 := p6.Entry
-					t316 := p6.Generation
-//line payload.go:76
-					if t316 == 0 {
+//line payloads.go:89:50000
+					t128 := t144.Post
+//line payloads.go:90:50000
+					t220 := p6.Entry
+//line payloads.go:91:50000
+					t318 := p6.Generation
+//line payloads.go:92:50000
+					if t318 == 0 {
+//line payloads.go:89:50000
 						host2.Fail(r, "reference to no payload")
+//line payloads.go:90:50000
 					}
-					loaded34 := host2.Load64(r, &t127[t219+0])
-					host8 := loaded34
-//line payload.go:80
-					if uint32(host8>>32) != t316 {
+//line payloads.go:89:50000
+					loaded36 := host2.Load64(r, &t128[t220+0])
+//line payloads.go:90:50000
+					host8 := loaded36
+//line payloads.go:91:50000
+					if uint32(host8>>32) != t318 {
+//line payloads.go:89:50000
 						host2.Fail(r, "payload was released")
+//line payloads.go:90:50000
 					}
+//line payloads.go:91:50000
 					if host8&1 == 0 {
-						loaded35 := host2.Load64(r, &t127[t219+1])
-						actors6 := loaded35
-//line payload.go:85
+//line payloads.go:89:50000
+						loaded37 := host2.Load64(r, &t128[t220+1])
+//line payloads.go:90:50000
+						actors6 := loaded37
+//line payloads.go:91:50000
 						if uint32(actors6) <= uint32(host8)>>1 {
+//line payloads.go:89:50000
 							host2.Fail(r, "payload was released")
+//line payloads.go:90:50000
 						}
+//line payloads.go:91:50000
 					}
-//line payload.go:67
+//line payloads.go:89:50000
 					kernel.Fence()
+//line payloads.go:89:50000
 					old5 := kernel.AtomicSub(&t144.Post[p6.Entry+1], 1)
-					if uint32(old5) == 0 {
-//line payload.go:69
+//line payloads.go:90:50000
+					held3 := uint32(old5)
+//line payloads.go:89:50000
+					kernel.Fence()
+//line payloads.go:89:50000
+					loaded38 := host2.Load64(r, &t144.Post[p6.Entry+0])
+//line payloads.go:90:50000
+					taken3 := uint32(loaded38) >> 1
+//line payloads.go:91:50000
+					if held3 <= taken3 {
+//line payloads.go:89:50000
 						atomic.AddUint64(&t144.Post[p6.Entry+1], 1)
+//line payloads.go:89:50000
 						host2.Fail(r, "payload released more often than retained")
+//line payloads.go:90:50000
 					}
+//line payloads.go:91:50000
 				}
-//line payloads.go:91
-			} else if t48 == 6 {
-				t153 := t111
+//line payloads.go:91:50000
+			} else if t49 == 6 {
+//line payloads.go:92:50000
+				t153 := t113
+//line payloads.go:93:50000
 				p7 := ref
-//line payload.go:58
-				t128 := t153.Post
-				t220 := p7.Entry
-				t317 := p7.Generation
-//line payload.go:76
-				if t317 == 0 {
+//line payloads.go:92:50000
+				t129 := t153.Post
+//line payloads.go:93:50000
+				t221 := p7.Entry
+//line payloads.go:94:50000
+				t319 := p7.Generation
+//line payloads.go:95:50000
+				if t319 == 0 {
+//line payloads.go:92:50000
 					host2.Fail(r, "reference to no payload")
+//line payloads.go:93:50000
 				}
-				loaded36 := host2.Load64(r, &t128[t220+0])
-				host9 := loaded36
-//line payload.go:80
-				if uint32(host9>>32) != t317 {
+//line payloads.go:92:50000
+				loaded39 := host2.Load64(r, &t129[t221+0])
+//line payloads.go:93:50000
+				host9 := loaded39
+//line payloads.go:94:50000
+				if uint32(host9>>32) != t319 {
+//line payloads.go:92:50000
 					host2.Fail(r, "payload was released")
+//line payloads.go:93:50000
 				}
+//line payloads.go:94:50000
 				if host9&1 == 0 {
-					loaded37 := host2.Load64(r, &t128[t220+1])
-					actors7 := loaded37
-//line payload.go:85
+//line payloads.go:92:50000
+					loaded40 := host2.Load64(r, &t129[t221+1])
+//line payloads.go:93:50000
+					actors7 := loaded40
+//line payloads.go:94:50000
 					if uint32(actors7) <= uint32(host9)>>1 {
+//line payloads.go:92:50000
 						host2.Fail(r, "payload was released")
+//line payloads.go:93:50000
 					}
+//line payloads.go:94:50000
 				}
-//line payload.go:59
+//line payloads.go:92:50000
 				kernel.Fence()
+//line payloads.go:92:50000
 				atomic.AddUint64(&t153.Post[p7.Entry+1], 1)
-//line payloads.go:93
-				t57.Values = ref
+//line payloads.go:93:50000
+				t58.Values = ref
+//line payloads.go:94:50000
 			}
-			t57.Given = t37.Given
-			if t46.Do == 6 && t37.Given > 0 {
-				t57.Sum = t37.Sum
+//line payloads.go:95:50000
+			t58.Given = t38.Given
+//line payloads.go:96:50000
+			if t47.Do == 6 && t38.Given > 0 {
+//line payloads.go:97:50000
+				t58.Sum = t38.Sum
+//line payloads.go:98:50000
 			}
+//line payloads.go:99:50000
 			result09 = 1
+//line payloads.go:100:50000
 		}
-//line quern_gen.go:13
-		action := result09
+//line payloads.go:46:50000
+		t711 := result09
+//line payloads.go:46:50000
+		result013 := actor.Known(t711)
+//line payloads.go:47:50000
+		action := result013
+//line payloads.go:46:50000
 		kernel.Fence()
+//line payloads.go:47:50000
 		result2 := action
-//line alone.go:58
+//line quern.dev/ring/actor/alone.go:58
 		outcome := uint32(result2)
 		if t2 {
 			sh.Outcome[0] = outcome
@@ -6955,7 +9875,8 @@ func quernRow9WorkActor(r *host2.Run, t1s []*actor.Context, first8 int, t46 *Bat
 }
 
 //go:noinline
-func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
+//line quern_gen.go:9879:1
+func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, borns []int64, source2 uint32, box []uint64, sh *actor.Status, out []uint64, result uint32, shape *actor.Shape, words []uint32, t911, t106 uint32, cursor []uint32, forwards bool, t51, t522 uint32, c2, c3 int, last bool, command, in, mail []uint64, t233, t253, t263 uint32) {
 	cRow := cs[first10:][:32]
 	beginRow := begins[first10:][:32]
 	bornRow := borns[first10:][:32]
@@ -6965,51 +9886,62 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 		begin := beginRow[threadX]
 		born := bornRow[threadX]
 		t2 := threadX == 0
-//line alone.go:73
+//line quern.dev/ring/actor/alone.go:73
 		if t2 {
 			now2 := kernel.Clock()
 			now3 := now2
-//line alone.go:75
+//line quern.dev/ring/actor/alone.go:75
 			if source2 == 8 {
 				kernel.StoreRelaxed(&box[8], uint64(sh.Ticket+1))
 			} else {
 				t422 := out
 				t442 := result
 				t452 := uint32(now3 - begin)
+//line quern.dev/ring/actor/alone.go:81:30000
 				t462 := uint32(min(begin-born, 4294967295))
-//line alone.go:174
+//line quern.dev/ring/actor/alone.go:174
 				source3 := sh.Missing[0]
-				t221 := source3
-				var result013 uint32
+				t223 := source3
+				var result014 uint32
 				switch {
 				default:
-//line look.go:33
-					if t221 == 4 {
-						result013 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+					if t223 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+						result014 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 						break
-//line look.go:35
-					} else if t221 < 4 {
-						result013 = shape.Slots + t221*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+					} else if t223 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+						result014 = shape.Slots + t223*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 						break
+//line quern.dev/ring/actor/look.go:38:40000
 					}
-//line look.go:38
-					result013 = shape.Slots + (t221-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+					result014 = shape.Slots + (t223-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 				}
-//line alone.go:175
-				t512 := source3
-				var result014 uint32
-//line look.go:43
-				if t512 == 4 {
-					result014 = shape.Slots
+//line quern.dev/ring/actor/alone.go:175
+				t514 := source3
+				var result015 uint32
+//line quern.dev/ring/actor/look.go:43:40000
+				if t514 == 4 {
+//line quern.dev/ring/actor/look.go:44:40000
+					result015 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 				} else {
-					result014 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+					result015 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 				}
-//line alone.go:175
-				at3 := (result013 + sh.Ticket&(result014-1)) * shape.OutStep
-				t711 := at3
+//line quern.dev/ring/actor/alone.go:175
+				at3 := (result014 + sh.Ticket&(result015-1)) * shape.OutStep
+				t712 := at3
 				t810 := at3 + shape.Out
-//line alone.go:176
-				slot4 := t422[t711:t810]
+//line quern.dev/ring/actor/alone.go:176
+				slot4 := t422[t712:t810]
 				tag3 := uint64(sh.Ticket+1) << 32
 				reply2 := words[t911:t106]
 				kernel.StoreRelaxed(&slot4[0], tag3|uint64(t442))
@@ -7018,375 +9950,547 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 				for w6 := 0; w6 < len(reply2); w6++ {
 					kernel.StoreRelaxed(&slot4[3+w6], tag3|uint64(reply2[w6]))
 				}
-//line alone.go:79
+//line quern.dev/ring/actor/alone.go:79
 				cursor[source2] = sh.Ticket + 1
 			}
+//line quern.dev/ring/actor/alone.go:81:30000
 			t482 := now3
+//line quern.dev/ring/actor/alone.go:82:30000
 			begin = t482
-//line alone.go:81
+//line quern.dev/ring/actor/alone.go:81:30000
 			sh.Missing[0] = 9
+//line quern.dev/ring/actor/alone.go:82:30000
 			t552 := !forwards
+//line quern.dev/ring/actor/alone.go:83:30000
 			if !t552 {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t492 := c
+//line quern.dev/ring/actor/alone.go:85:30000
 				t50 := cursor
-//line alone.go:82
+//line quern.dev/ring/actor/alone.go:82:30000
 				t532 := words[t51:t522]
-				var result015 bool
-			block8:
+//line quern.dev/ring/actor/alone.go:83:30000
+				var result016 bool
+//line quern.dev/ring/actor/alone.go:84:30000
+			block10:
+//line quern.dev/ring/actor/alone.go:85:30000
 				switch {
+//line quern.dev/ring/actor/alone.go:86:30000
 				default:
-//line alone.go:190
+//line quern.dev/ring/actor/alone.go:190
 					list2 := int(t50[11])
 					count2 := uint32(t492.Post[list2])
-					for i4 := uint32(0); i4 < count2; i4++ {
-						to2 := t492.Post[list2+1+int(i4)]
-						t129 := uint32(to2)
-						t223 := uint32(to2 >> 32)
-//line send.go:28
-						if !(t492.To.Box == t129 && t492.To.Actor == t223) {
-//line send.go:31
-							t130 := int(t129) * 16
-							t224 := (int(t129) + 1) * 16
-//line send.go:31
-							b9 := t492.Post[t130:t224]
-							memory3 := t492.Post
-							if b9[13] == 1 {
-								memory3 = t492.Host
-							}
-							t318 := b9[14]
-//line send.go:36
-							t410 := uint32(b9[11])
-//line send.go:36
-							t513 := uint32(b9[12])
-							ring4 := t318
-							slots5 := t410
-							step3 := t513
-//line send.go:37
-							end3 := ring4 + uint64(slots5)*uint64(step3)
-							if end3 > uint64(len(memory3)) || ring4 > end3 {
-								host2.Fail(r, "a Ref that names no mailbox")
-							}
-							loaded38 := host2.Load64(r, &b9[0])
-//line send.go:41
-							loaded39 := host2.Load64(r, &b9[8])
-							t811 := ring4
-							t912 := end3
-//line send.go:42
-							loaded40 := host2.Load64(r, &b9[10])
-//line send.go:41
-							t492.To = actor.Target{Box: t129, Actor: t223, Tail: loaded38, Head: uint32(loaded39), Words: b9, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b9[13]), Owner: uint32(loaded40)}
+					for i6 := uint32(0); i6 < count2; i6++ {
+						if r.Halted() {
+//line quern.dev/ring/actor/alone.go:192
+							r.Halt()
 						}
-//line alone.go:195
-						t319 := t492
+//line quern.dev/ring/actor/alone.go:193
+						to2 := t492.Post[list2+1+int(i6)]
+						t130 := uint32(to2)
+						t224 := uint32(to2 >> 32)
+//line quern.dev/ring/actor/send.go:28:20000
+						if !(t492.To.Box == t130 && t492.To.Actor == t224) {
+//line quern.dev/ring/actor/send.go:31:20000
+							t131 := int(t130) * 16
+//line quern.dev/ring/actor/send.go:32:20000
+							t225 := (int(t130) + 1) * 16
+//line quern.dev/ring/actor/send.go:31:20000
+							b7 := t492.Post[t131:t225]
+//line quern.dev/ring/actor/send.go:32:20000
+							memory3 := t492.Post
+//line quern.dev/ring/actor/send.go:33:20000
+							if b7[13] == 1 {
+//line quern.dev/ring/actor/send.go:34
+								memory3 = t492.Host
+//line quern.dev/ring/actor/send.go:35:20000
+							}
+//line quern.dev/ring/actor/send.go:36:20000
+							t320 := b7[14]
+//line quern.dev/ring/actor/send.go:36:20000
+							t412 := uint32(b7[11])
+//line quern.dev/ring/actor/send.go:36:20000
+							t515 := uint32(b7[12])
+//line quern.dev/ring/actor/send.go:37:20000
+							ring4 := t320
+//line quern.dev/ring/actor/send.go:38:20000
+							slots5 := t412
+//line quern.dev/ring/actor/send.go:39:20000
+							step3 := t515
+//line quern.dev/ring/actor/send.go:37:20000
+							end3 := ring4 + uint64(slots5)*uint64(step3)
+//line quern.dev/ring/actor/send.go:38:20000
+							if end3 > uint64(len(memory3)) || ring4 > end3 {
+//line quern.dev/ring/actor/send.go:39:20000
+								host2.Fail(r, "a Ref that names no mailbox")
+//line quern.dev/ring/actor/send.go:40:20000
+							}
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded41 := host2.Load64(r, &b7[0])
+//line quern.dev/ring/actor/send.go:41:20000
+							loaded42 := host2.Load64(r, &b7[8])
+//line quern.dev/ring/actor/send.go:42:20000
+							t811 := ring4
+//line quern.dev/ring/actor/send.go:43:20000
+							t912 := end3
+//line quern.dev/ring/actor/send.go:42:20000
+							loaded43 := host2.Load64(r, &b7[10])
+//line quern.dev/ring/actor/send.go:41:20000
+							t492.To = actor.Target{Box: t130, Actor: t224, Tail: loaded41, Head: uint32(loaded42), Words: b7, Ring: memory3[t811:t912], Slots: slots5, Step: step3, Kind: uint32(b7[13]), Owner: uint32(loaded43)}
+//line quern.dev/ring/actor/send.go:42:20000
+						}
+//line quern.dev/ring/actor/alone.go:195
+						t321 := t492
 						var ticket5 uint32
 						var room9 uint32
-					block9:
+					block11:
 						switch {
 						default:
-//line send.go:58
-							for b10 := t319.To.Words; ; {
-								if t319.To.Owner != t319.To.Actor || uint32(t319.To.Tail)-t319.To.Head >= t319.To.Slots {
-									t131 := t319
-//line send.go:81
-									b11 := t131.To.Words
-									loaded41 := host2.Load64(r, &b11[10])
-//line send.go:82
-									t131.To.Owner = uint32(loaded41)
+//line quern.dev/ring/actor/send.go:58:20000
+							for b8 := t321.To.Words; ; {
+//line quern.dev/ring/actor/send.go:59:20000
+								if r.Halted() {
+//line quern.dev/ring/actor/send.go:58:20000
+									r.Halt()
+//line quern.dev/ring/actor/send.go:59:20000
+								}
+//line quern.dev/ring/actor/send.go:59:20000
+								if t321.To.Owner != t321.To.Actor || uint32(t321.To.Tail)-t321.To.Head >= t321.To.Slots {
+//line quern.dev/ring/actor/send.go:60:20000
+									t134 := t321
+//line quern.dev/ring/actor/send.go:81
+									b9 := t134.To.Words
+									loaded44 := host2.Load64(r, &b9[10])
+//line quern.dev/ring/actor/send.go:82
+									t134.To.Owner = uint32(loaded44)
 									var room10 uint32
-//line send.go:83
-									if t131.To.Owner != t131.To.Actor {
+//line quern.dev/ring/actor/send.go:83
+									if t134.To.Owner != t134.To.Actor {
 										room10 = 2
 									} else {
-										t225 := t131
-										t320 := t131
-//line send.go:86
-										loaded42 := host2.Load64(r, &b11[0])
-										t514 := loaded42
-//line send.go:86
-										loaded43 := host2.Load64(r, &b11[8])
-										t712 := uint32(loaded43)
-//line send.go:86
-										t225.To.Tail = t514
-//line send.go:86
-										t320.To.Head = t712
-										if uint32(t131.To.Tail)-t131.To.Head >= t131.To.Slots && t131.To.Kind == 1 {
-											loaded44 := host2.Load64(r, &t131.Host[b11[15]+1])
-											head3 := loaded44
-//line send.go:89
-											kernel.StoreRelaxed(&b11[8], head3)
-											t131.To.Head = uint32(head3)
+										t226 := t134
+										t323 := t134
+//line quern.dev/ring/actor/send.go:86
+										loaded45 := host2.Load64(r, &b9[0])
+										t516 := loaded45
+//line quern.dev/ring/actor/send.go:86
+										loaded46 := host2.Load64(r, &b9[8])
+										t713 := uint32(loaded46)
+//line quern.dev/ring/actor/send.go:86
+										t226.To.Tail = t516
+//line quern.dev/ring/actor/send.go:86
+										t323.To.Head = t713
+										if uint32(t134.To.Tail)-t134.To.Head >= t134.To.Slots && t134.To.Kind == 1 {
+//line quern.dev/ring/actor/send.go:88:20000
+											loaded47 := host2.Load64(r, &t134.Host[b9[15]+1])
+//line quern.dev/ring/actor/send.go:89:20000
+											head3 := loaded47
+//line quern.dev/ring/actor/send.go:89:20000
+											kernel.StoreRelaxed(&b9[8], head3)
+//line quern.dev/ring/actor/send.go:90:20000
+											t134.To.Head = uint32(head3)
+//line quern.dev/ring/actor/send.go:91:20000
 										}
-										if uint32(t131.To.Tail)-t131.To.Head >= t131.To.Slots {
+//line quern.dev/ring/actor/send.go:92:20000
+										if uint32(t134.To.Tail)-t134.To.Head >= t134.To.Slots {
+//line quern.dev/ring/actor/send.go:93:20000
 											room10 = 1
+//line quern.dev/ring/actor/send.go:94:20000
 										} else {
+//line quern.dev/ring/actor/send.go:95:20000
 											room10 = 0
+//line quern.dev/ring/actor/send.go:96:20000
 										}
+//line quern.dev/ring/actor/send.go:97:20000
 									}
-//line send.go:60
+//line quern.dev/ring/actor/send.go:60:20000
 									room11 := room10
+//line quern.dev/ring/actor/send.go:61:20000
 									if room11 != 0 {
-//line send.go:61
-										atomic.AddUint64(&b10[1], 1)
+//line quern.dev/ring/actor/send.go:61:20000
+										atomic.AddUint64(&b8[1], 1)
+//line quern.dev/ring/actor/send.go:62:20000
 										ticket5 = 0
+//line quern.dev/ring/actor/send.go:63:20000
 										room9 = room11
-										break block9
+//line quern.dev/ring/actor/send.go:64:20000
+										break block11
+//line quern.dev/ring/actor/send.go:65:20000
 									}
+//line quern.dev/ring/actor/send.go:66:20000
 								}
-//line send.go:65
-								loaded45 := host2.Load64(r, &b10[10])
-								owner3 := uint32(loaded45)
-//line send.go:68
-								old6 := kernel.AtomicCompareAndSwap(&b10[0], t319.To.Tail, t319.To.Tail+1)
+//line quern.dev/ring/actor/send.go:65:20000
+								loaded48 := host2.Load64(r, &b8[10])
+//line quern.dev/ring/actor/send.go:66:20000
+								owner3 := uint32(loaded48)
+//line quern.dev/ring/actor/send.go:68:20000
+								old6 := kernel.AtomicCompareAndSwap(&b8[0], t321.To.Tail, t321.To.Tail+1)
+//line quern.dev/ring/actor/send.go:69:20000
 								tail3 := old6
-//line send.go:69
-								if tail3 == t319.To.Tail {
-									t515 := t319
-									t611 := t319
-									t713 := tail3 + 1
+//line quern.dev/ring/actor/send.go:69:20000
+								if tail3 == t321.To.Tail {
+//line quern.dev/ring/actor/send.go:70:20000
+									t517 := t321
+//line quern.dev/ring/actor/send.go:71:20000
+									t613 := t321
+//line quern.dev/ring/actor/send.go:72:20000
+									t714 := tail3 + 1
+//line quern.dev/ring/actor/send.go:73:20000
 									t812 := owner3
-//line send.go:70
-									t515.To.Tail = t713
-//line send.go:70
-									t611.To.Owner = t812
+//line quern.dev/ring/actor/send.go:70:20000
+									t517.To.Tail = t714
+//line quern.dev/ring/actor/send.go:70:20000
+									t613.To.Owner = t812
+//line quern.dev/ring/actor/send.go:71:20000
 									t913 := uint32(tail3)
+//line quern.dev/ring/actor/send.go:72:20000
 									ticket5 = t913
+//line quern.dev/ring/actor/send.go:73:20000
 									room9 = 0
-									break block9
+//line quern.dev/ring/actor/send.go:74:20000
+									break block11
+//line quern.dev/ring/actor/send.go:75:20000
 								}
-//line send.go:73
-								t319.To.Tail = tail3
+//line quern.dev/ring/actor/send.go:73:20000
+								t321.To.Tail = tail3
+//line quern.dev/ring/actor/send.go:74:20000
 							}
+//line quern.dev/ring/actor/send.go:75:20000
 						}
-//line alone.go:195
+//line quern.dev/ring/actor/alone.go:195
 						ticket6 := ticket5
 						room12 := room9
-//line alone.go:196
+//line quern.dev/ring/actor/alone.go:196
 						if room12 == 1 {
-							t612 := int(t50[13])
-//line alone.go:197
-							t714 := int(t50[13]) + len(t532) + 1
-//line alone.go:197
-							saved3 := t492.Post[t612:t714]
+							t614 := int(t50[13])
+//line quern.dev/ring/actor/alone.go:197
+							t715 := int(t50[13]) + len(t532) + 1
+//line quern.dev/ring/actor/alone.go:197
+							saved3 := t492.Post[t614:t715]
 							for w7 := 0; w7 < len(t532); w7++ {
 								saved3[w7] = uint64(t532[w7])
 							}
-							result016 := t492.Correlation()
-//line alone.go:201
-							saved3[len(t532)] = result016
-							t50[12] = i4 + 1
-							result015 = false
-							break block8
+							result017 := t492.Correlation()
+//line quern.dev/ring/actor/alone.go:201
+							saved3[len(t532)] = result017
+							t50[12] = i6 + 1
+							result016 = false
+							break block10
 						}
-//line alone.go:205
+//line quern.dev/ring/actor/alone.go:205
 						if room12 == 0 {
 							t914 := t492
 							t107 := t532
-							t1111 := ticket6
-//line alone.go:229
-							t134 := t1111
-//line send.go:49
-							t135 := t134 & (t914.To.Slots - 1) * t914.To.Step
-//line send.go:49
-							result017 := t914.To.Ring[t135:]
-//line alone.go:229
-							t321 := result017
-							t411 := uint64(t1111+1) << 32
-							slot5 := t321
-							tag4 := t411
-//line alone.go:230
-							t516 := t914
-							t613 := slot5
-							t715 := tag4
-//line send.go:102
-							h3 := t613[:c2]
-							kernel.StoreRelaxed(&h3[0], t715|uint64(t516.ID<<8|128))
-							kernel.StoreRelaxed(&h3[1], t715)
-							kernel.StoreRelaxed(&h3[2], t715|uint64(t516.Words[t516.At+2]))
-							kernel.StoreRelaxed(&h3[3], t715|uint64(t516.Words[t516.At+3]))
-//line alone.go:231
+							t1112 := ticket6
+//line quern.dev/ring/actor/alone.go:229
+							t135 := t1112
+//line quern.dev/ring/actor/send.go:49:20000
+							t136 := t135 & (t914.To.Slots - 1) * t914.To.Step
+//line quern.dev/ring/actor/send.go:49:20000
+							result018 := t914.To.Ring[t136:]
+//line quern.dev/ring/actor/alone.go:229
+							t324 := result018
+							t413 := uint64(t1112+1) << 32
+							slot5 := t324
+							tag4 := t413
+//line quern.dev/ring/actor/alone.go:230
+							t518 := t914
+							t615 := slot5
+							t716 := tag4
+//line quern.dev/ring/actor/send.go:102
+							h3 := t615[:c2]
+							kernel.StoreRelaxed(&h3[0], t716|uint64(t518.ID<<8|128))
+							kernel.StoreRelaxed(&h3[1], t716)
+							kernel.StoreRelaxed(&h3[2], t716|uint64(t518.Words[t518.At+2]))
+							kernel.StoreRelaxed(&h3[3], t716|uint64(t518.Words[t518.At+3]))
+//line quern.dev/ring/actor/alone.go:231
 							for w8 := 0; w8 < len(t107); w8++ {
 								kernel.StoreRelaxed(&slot5[4+w8], tag4|uint64(t107[w8]))
 							}
 							t813 := t914
-//line send.go:113
-							if !(t813.Wakes == 0 || t813.To.Kind == 1) {
-//line send.go:118
+//line quern.dev/ring/actor/send.go:114
+							t137 := t813
+						block12:
+							switch {
+							default:
+//line quern.dev/ring/actor/send.go:142
 								kernel.Fence()
-								b12 := t813.To.Words
-								loaded46 := host2.Load64(r, &b12[9])
-								if loaded46 != 0 {
-//line send.go:121
-									kernel.StoreRelaxed(&t813.Host[b12[15]], 1)
-									kernel.StoreRelaxed(&t813.Host[0], 1)
+								t227 := t137.To.Kind != 1
+								if t227 {
+//line quern.dev/ring/actor/send.go:143
+									loaded49 := host2.Load64(r, &t137.To.Words[9])
+									t227 = loaded49 == 0
+								}
+								if !t227 {
+//line quern.dev/ring/actor/send.go:146
+									rung3 := t137.Control[c3:]
+									t325 := rung3[0]
+//line quern.dev/ring/actor/send.go:147
+									t414 := uint64(t137.To.Box)
+									n4 := t325
+									box4 := t414
+//line quern.dev/ring/actor/send.go:148
+									t519 := min(n4, 12)
+									for i7 := uint64(0); i7 < t519; i7++ {
+//line quern.dev/ring/actor/send.go:149
+										if uint64(uint32(rung3[1+i7/2]>>(32*(i7&1)))) == box4 {
+											break block12
+										}
+									}
+//line quern.dev/ring/actor/send.go:154
+									if n4 >= 12 {
+										rung3[0] = 13
+										if t137.To.Kind != 1 {
+											t616 := t137
+//line quern.dev/ring/actor/send.go:133
+											kernel.StoreRelaxed(&t616.Host[t616.To.Words[15]], 1)
+											kernel.StoreRelaxed(&t616.Host[0], 1)
+										}
+										break
+//line quern.dev/ring/actor/send.go:160
+									} else if n4&1 == 0 {
+										rung3[1+n4/2] = box4
+									} else {
+										rung3[1+n4/2] |= box4 << 32
+									}
+									rung3[0] = n4 + 1
 								}
 							}
 						}
 					}
-//line alone.go:209
-					result015 = true
+//line quern.dev/ring/actor/alone.go:209
+					result016 = true
 				}
-//line alone.go:82
-				t552 = result015
+//line quern.dev/ring/actor/alone.go:82:30000
+				t552 = result016
+//line quern.dev/ring/actor/alone.go:83:30000
 			}
+//line quern.dev/ring/actor/alone.go:84:30000
 			whole := t552
-//line alone.go:83
+//line quern.dev/ring/actor/alone.go:83:30000
 			if whole && !last {
+//line quern.dev/ring/actor/alone.go:84:30000
 				t582 := begin - born
+//line quern.dev/ring/actor/alone.go:85:30000
 				t592 := command
+//line quern.dev/ring/actor/alone.go:86:30000
 				t60 := cursor
+//line quern.dev/ring/actor/alone.go:87:30000
 				t61 := box
+//line quern.dev/ring/actor/alone.go:88
 				t622 := in
 				t632 := mail
-			block10:
+			block13:
 				switch {
 				default:
-//line alone.go:103
-					loaded47 := host2.Load64(r, &t592[0])
-					ordered2 := loaded47
-//line alone.go:104
+//line quern.dev/ring/actor/alone.go:103:30000
+					loaded50 := host2.Load64(r, &t592[0])
+//line quern.dev/ring/actor/alone.go:104:30000
+					ordered2 := loaded50
+//line quern.dev/ring/actor/alone.go:104:30000
 					sh.Asked[0] = uint32(ordered2)
+//line quern.dev/ring/actor/alone.go:105:30000
 					if !(sh.Asked[0] != 0) {
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						hint2 := uint32(ordered2 >> 32)
-//line alone.go:108
+//line quern.dev/ring/actor/alone.go:108
 						if hint2 != sh.Hint[0] {
-							t412 := hint2
-//line alone.go:109
-							sh.Hint[0] = t412
-//line alone.go:109
+							t415 := hint2
+//line quern.dev/ring/actor/alone.go:109
+							sh.Hint[0] = t415
+//line quern.dev/ring/actor/alone.go:109
 							sh.Higher[0] = 1
 						}
 						var source4 uint32 = 9
 						var sides2 uint32
-//line alone.go:112
+//line quern.dev/ring/actor/alone.go:112
 						if sh.Higher[0] != 0 {
 							for level2 := uint32(0); level2 < 8; level2++ {
+//line quern.dev/ring/actor/alone.go:114:30000
 								if level2 == 4 {
+//line quern.dev/ring/actor/alone.go:115:30000
 									continue
+//line quern.dev/ring/actor/alone.go:116:30000
 								}
+//line quern.dev/ring/actor/alone.go:117:30000
 								next5 := t60[level2]
-								t614 := level2
-								var result018 uint32
+//line quern.dev/ring/actor/alone.go:118
+								t617 := level2
+								var result019 uint32
 								switch {
 								default:
-//line look.go:33
-									if t614 == 4 {
-										result018 = 0
+//line quern.dev/ring/actor/look.go:33:40000
+									if t617 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result019 = 0
+//line quern.dev/ring/actor/look.go:35:40000
 										break
-//line look.go:35
-									} else if t614 < 4 {
-										result018 = shape.Slots + t614*shape.SideSlots
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t617 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result019 = shape.Slots + t617*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
 										break
+//line quern.dev/ring/actor/look.go:38:40000
 									}
-//line look.go:38
-									result018 = shape.Slots + (t614-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:38:40000
+									result019 = shape.Slots + (t617-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
 								}
-//line alone.go:118
-								at4 := (result018 + next5&(shape.SideSlots-1)) * shape.InStep
-								loaded48 := host2.Load64(r, &t622[at4])
-								if uint32(loaded48>>32) == next5+1 {
-//line alone.go:120
+//line quern.dev/ring/actor/alone.go:118
+								at4 := (result019 + next5&(shape.SideSlots-1)) * shape.InStep
+								loaded51 := host2.Load64(r, &t622[at4])
+								if uint32(loaded51>>32) == next5+1 {
+//line quern.dev/ring/actor/alone.go:120
 									t915 := level2
 									source4 = t915
 									sides2 = 1
 								}
 							}
-//line alone.go:123
+//line quern.dev/ring/actor/alone.go:123
 							sh.Higher[0] = sides2
 						}
 						if source4 == 9 || source4 < 4 {
 							next6 := t60[4]
-							loaded49 := host2.Load64(r, &t622[next6&(shape.Slots-1)*shape.InStep])
-							middle2 := uint32(loaded49>>32) == next6+1
-//line alone.go:128
+							loaded52 := host2.Load64(r, &t622[next6&(shape.Slots-1)*shape.InStep])
+							middle2 := uint32(loaded52>>32) == next6+1
+//line quern.dev/ring/actor/alone.go:128
 							posted2 := false
 							slots6 := uint32(t61[11])
 							if slots6 != 0 {
-//line alone.go:130
+//line quern.dev/ring/actor/alone.go:130
 								next7 := uint32(t61[8])
-								loaded50 := host2.Load64(r, &t632[next7&(slots6-1)*shape.InStep])
-								posted2 = uint32(loaded50>>32) == next7+1
+								loaded53 := host2.Load64(r, &t632[next7&(slots6-1)*shape.InStep])
+								posted2 = uint32(loaded53>>32) == next7+1
+//line quern.dev/ring/actor/alone.go:133:30000
 							}
+//line quern.dev/ring/actor/alone.go:134:30000
 							if posted2 && !(middle2 && t60[8] == 8) {
+//line quern.dev/ring/actor/alone.go:135:30000
 								source4 = 8
+//line quern.dev/ring/actor/alone.go:136:30000
 							} else if middle2 {
+//line quern.dev/ring/actor/alone.go:137
 								source4 = 4
 							}
 						}
 						if !(source4 == 9) {
-//line alone.go:143
+//line quern.dev/ring/actor/alone.go:143:30000
 							t1210 := t622
+//line quern.dev/ring/actor/alone.go:144:30000
 							ring5 := t1210
+//line quern.dev/ring/actor/alone.go:145:30000
 							var at5 uint32
-//line alone.go:144
+//line quern.dev/ring/actor/alone.go:144:30000
 							if source4 == 8 {
+//line quern.dev/ring/actor/alone.go:145:30000
 								sh.Ticket = uint32(t61[8])
-								t136 := t632
-//line alone.go:146
+//line quern.dev/ring/actor/alone.go:146:30000
+								t138 := t632
+//line quern.dev/ring/actor/alone.go:146:30000
 								t145 := sh.Ticket & (uint32(t61[11]) - 1) * shape.InStep
-								ring5 = t136
+//line quern.dev/ring/actor/alone.go:147:30000
+								ring5 = t138
+//line quern.dev/ring/actor/alone.go:148:30000
 								at5 = t145
+//line quern.dev/ring/actor/alone.go:149:30000
 							} else {
-//line alone.go:148
+//line quern.dev/ring/actor/alone.go:148:30000
 								sh.Ticket = t60[source4]
+//line quern.dev/ring/actor/alone.go:149:30000
 								t164 := source4
-								var result019 uint32
-								switch {
-								default:
-//line look.go:33
-									if t164 == 4 {
-										result019 = 0
-										break
-//line look.go:35
-									} else if t164 < 4 {
-										result019 = shape.Slots + t164*shape.SideSlots
-										break
-									}
-//line look.go:38
-									result019 = shape.Slots + (t164-1)*shape.SideSlots
-								}
-//line alone.go:149
-								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
 								var result020 uint32
-//line look.go:43
+//line quern.dev/ring/actor/alone.go:151:30000
+								switch {
+//line quern.dev/ring/actor/alone.go:152:30000
+								default:
+//line quern.dev/ring/actor/look.go:33:40000
+									if t164 == 4 {
+//line quern.dev/ring/actor/look.go:34:40000
+										result020 = 0
+//line quern.dev/ring/actor/look.go:35:40000
+										break
+//line quern.dev/ring/actor/look.go:35:40000
+									} else if t164 < 4 {
+//line quern.dev/ring/actor/look.go:36:40000
+										result020 = shape.Slots + t164*shape.SideSlots
+//line quern.dev/ring/actor/look.go:37:40000
+										break
+//line quern.dev/ring/actor/look.go:38:40000
+									}
+//line quern.dev/ring/actor/look.go:38:40000
+									result020 = shape.Slots + (t164-1)*shape.SideSlots
+//line quern.dev/ring/actor/look.go:39:40000
+								}
+//line quern.dev/ring/actor/alone.go:149:30000
+								t193 := source4
+//line quern.dev/ring/actor/alone.go:150:30000
+								var result021 uint32
+//line quern.dev/ring/actor/look.go:43:40000
 								if t193 == 4 {
-									result020 = shape.Slots
+//line quern.dev/ring/actor/look.go:44:40000
+									result021 = shape.Slots
+//line quern.dev/ring/actor/look.go:45:40000
 								} else {
-									result020 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:46:40000
+									result021 = shape.SideSlots
+//line quern.dev/ring/actor/look.go:47:40000
 								}
-//line alone.go:149
-								at5 = (result019 + sh.Ticket&(result020-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:149:30000
+								at5 = (result020 + sh.Ticket&(result021-1)) * shape.InStep
+//line quern.dev/ring/actor/alone.go:150:30000
 							}
+//line quern.dev/ring/actor/alone.go:151:30000
 							t2110 := at5
-							t226 := at5 + shape.In
-//line alone.go:151
-							slot6 := ring5[t2110:t226]
+//line quern.dev/ring/actor/alone.go:152:30000
+							t228 := at5 + shape.In
+//line quern.dev/ring/actor/alone.go:151:30000
+							slot6 := ring5[t2110:t228]
+//line quern.dev/ring/actor/alone.go:152:30000
 							cell2 := words[:t233]
+//line quern.dev/ring/actor/alone.go:153
 							for w9 := 0; w9 < len(slot6); w9++ {
-								loaded51 := host2.Load64(r, &slot6[w9])
-								v2 := loaded51
-//line alone.go:155
+//line quern.dev/ring/actor/alone.go:154:30000
+								loaded54 := host2.Load64(r, &slot6[w9])
+//line quern.dev/ring/actor/alone.go:155:30000
+								v2 := loaded54
+//line quern.dev/ring/actor/alone.go:155:30000
 								if uint32(v2>>32) != sh.Ticket+1 {
-									break block10
+//line quern.dev/ring/actor/alone.go:156:30000
+									break block13
+//line quern.dev/ring/actor/alone.go:157:30000
 								}
+//line quern.dev/ring/actor/alone.go:158
 								cell2[w9] = uint32(v2)
 							}
+//line quern.dev/ring/actor/alone.go:160:30000
 							reply3 := cell2[t253:t263]
+//line quern.dev/ring/actor/alone.go:161:30000
 							for w10 := 0; w10 < len(reply3); w10++ {
+//line quern.dev/ring/actor/alone.go:162:30000
 								reply3[w10] = 0
+//line quern.dev/ring/actor/alone.go:163:30000
 							}
-							t293 := source4
-//line alone.go:164
+//line quern.dev/ring/actor/alone.go:164:30000
+							t294 := source4
+//line quern.dev/ring/actor/alone.go:164:30000
 							sh.Late = 0
-//line alone.go:164
-							sh.Missing[0] = t293
+//line quern.dev/ring/actor/alone.go:164:30000
+							sh.Missing[0] = t294
+//line quern.dev/ring/actor/alone.go:165:30000
 							deadline2 := cell2[1]
+//line quern.dev/ring/actor/alone.go:166:30000
 							if deadline2 != 0 && int32(uint32((shape.Clock+t582)>>10)-deadline2) > 0 {
-//line alone.go:166
+//line quern.dev/ring/actor/alone.go:166:30000
 								sh.Late = 1
+//line quern.dev/ring/actor/alone.go:167:30000
 							}
+//line quern.dev/ring/actor/alone.go:168:30000
 							t60[8] = source4
+//line quern.dev/ring/actor/alone.go:169:30000
 						}
+//line quern.dev/ring/actor/alone.go:170
 					}
 				}
 			}
@@ -7396,11 +10500,12 @@ func quernRow10WorkActor(r *host2.Run, cs []actor.Context, first10 int, begins, 
 }
 
 //go:noinline
+//line quern_gen.go:10504:1
 func quernRow11WorkActor(r *host2.Run, box, command []uint64, start uint64) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		t2 := threadX == 0
-//line alone.go:92
+//line quern.dev/ring/actor/alone.go:92
 		if t2 {
 			kernel.StoreRelaxed(&box[9], 1)
 			kernel.StoreRelease(&command[8], start)

@@ -12,7 +12,51 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/tensor",
+	Text:    quern_gen_ptx,
+	Sum:     "f79389e91c5c4460f8aaa1189d0fe90bb996afe05abdab556c50be441242971c",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__product_kernel_Float16_kernel_Float16_float32    func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []kernel.Float16, b []kernel.Float16, c []float32)
+	quern_gen_is_stale__run_go_generate__product_kernel_BFloat16_kernel_BFloat16_float32  func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []kernel.BFloat16, b []kernel.BFloat16, c []float32)
+	quern_gen_is_stale__run_go_generate__product_float32_float32_float32                  func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []float32, b []float32, c []float32)
+	quern_gen_is_stale__run_go_generate__product_int8_int8_int32                          func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []int8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__product_int8_uint8_int32                         func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []int8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__product_uint8_int8_int32                         func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []uint8, b []int8, c []int32)
+	quern_gen_is_stale__run_go_generate__product_uint8_uint8_int32                        func(t kernel.Thread, n int, k int, bRow int, bColumn int, a []uint8, b []uint8, c []int32)
+	quern_gen_is_stale__run_go_generate__load_kernel_Float16_8_kernel_Float16             func(t kernel.Thread, lines [][8]kernel.Float16, words []uint32)
+	quern_gen_is_stale__run_go_generate__load_kernel_BFloat16_8_kernel_BFloat16           func(t kernel.Thread, lines [][8]kernel.BFloat16, words []uint32)
+	quern_gen_is_stale__run_go_generate__load_float32_4_float32                           func(t kernel.Thread, lines [][4]float32, words []uint32)
+	quern_gen_is_stale__run_go_generate__load_int8_16_int8                                func(t kernel.Thread, lines [][16]int8, words []uint32)
+	quern_gen_is_stale__run_go_generate__load_uint8_16_uint8                              func(t kernel.Thread, lines [][16]uint8, words []uint32)
+	quern_gen_is_stale__run_go_generate__loadTransposed_kernel_Float16_8_kernel_Float16   func(t kernel.Thread, lines [][8]kernel.Float16, words []uint32)
+	quern_gen_is_stale__run_go_generate__loadTransposed_kernel_BFloat16_8_kernel_BFloat16 func(t kernel.Thread, lines [][8]kernel.BFloat16, words []uint32)
+	quern_gen_is_stale__run_go_generate__outside                                          func(t kernel.Thread, last int, words []uint32)
+)
+
+var (
+	quern_product_kernel_Float16_kernel_Float16_float32    quern_gen_is_stale__run_go_generate__product_kernel_Float16_kernel_Float16_float32    = product[kernel.Float16, kernel.Float16, float32]
+	quern_product_kernel_BFloat16_kernel_BFloat16_float32  quern_gen_is_stale__run_go_generate__product_kernel_BFloat16_kernel_BFloat16_float32  = product[kernel.BFloat16, kernel.BFloat16, float32]
+	quern_product_float32_float32_float32                  quern_gen_is_stale__run_go_generate__product_float32_float32_float32                  = product[float32, float32, float32]
+	quern_product_int8_int8_int32                          quern_gen_is_stale__run_go_generate__product_int8_int8_int32                          = product[int8, int8, int32]
+	quern_product_int8_uint8_int32                         quern_gen_is_stale__run_go_generate__product_int8_uint8_int32                         = product[int8, uint8, int32]
+	quern_product_uint8_int8_int32                         quern_gen_is_stale__run_go_generate__product_uint8_int8_int32                         = product[uint8, int8, int32]
+	quern_product_uint8_uint8_int32                        quern_gen_is_stale__run_go_generate__product_uint8_uint8_int32                        = product[uint8, uint8, int32]
+	quern_load_kernel_Float16_8_kernel_Float16             quern_gen_is_stale__run_go_generate__load_kernel_Float16_8_kernel_Float16             = load[kernel.Float16, [8]kernel.Float16]
+	quern_load_kernel_BFloat16_8_kernel_BFloat16           quern_gen_is_stale__run_go_generate__load_kernel_BFloat16_8_kernel_BFloat16           = load[kernel.BFloat16, [8]kernel.BFloat16]
+	quern_load_float32_4_float32                           quern_gen_is_stale__run_go_generate__load_float32_4_float32                           = load[float32, [4]float32]
+	quern_load_int8_16_int8                                quern_gen_is_stale__run_go_generate__load_int8_16_int8                                = load[int8, [16]int8]
+	quern_load_uint8_16_uint8                              quern_gen_is_stale__run_go_generate__load_uint8_16_uint8                              = load[uint8, [16]uint8]
+	quern_loadTransposed_kernel_Float16_8_kernel_Float16   quern_gen_is_stale__run_go_generate__loadTransposed_kernel_Float16_8_kernel_Float16   = loadTransposed[kernel.Float16, [8]kernel.Float16]
+	quern_loadTransposed_kernel_BFloat16_8_kernel_BFloat16 quern_gen_is_stale__run_go_generate__loadTransposed_kernel_BFloat16_8_kernel_BFloat16 = loadTransposed[kernel.BFloat16, [8]kernel.BFloat16]
+	quern_outside                                          quern_gen_is_stale__run_go_generate__outside                                          = outside
+)
 
 var quernProduct_kernel_Float16_kernel_Float16_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[kernel.Float16,kernel.Float16,float32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -22,11 +66,11 @@ var quernProduct_kernel_Float16_kernel_Float16_float32 = gpu.NewKernel(gpu.Kerne
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "b", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "a", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 16, 1, 1, 0, 1, 4, 0, 16, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 2147483645, 4, 7, 5, 9, 0, 0, 16, 1, 1, 0, 1, 4, 0, 16, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483576, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 71, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -59,9 +103,8 @@ var quernProduct_kernel_Float16_kernel_Float16_float32 = gpu.NewKernel(gpu.Kerne
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_kernel_Float16_kernel_Float16_float32,
+	Plain: quernPlainProduct_kernel_Float16_kernel_Float16_float32,
 })
-
-var _ = product[kernel.Float16, kernel.Float16, float32] // compiled, not called
 
 var quernProduct_kernel_BFloat16_kernel_BFloat16_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[kernel.BFloat16,kernel.BFloat16,float32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -71,11 +114,11 @@ var quernProduct_kernel_BFloat16_kernel_BFloat16_float32 = gpu.NewKernel(gpu.Ker
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "b", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "a", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 16, 1, 1, 0, 1, 4, 0, 16, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 2147483645, 4, 7, 5, 9, 0, 0, 16, 1, 1, 0, 1, 4, 0, 16, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483576, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 16, 1, 2, 1, 1, 0, 1, 4, 0, 16, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 71, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -108,9 +151,8 @@ var quernProduct_kernel_BFloat16_kernel_BFloat16_float32 = gpu.NewKernel(gpu.Ker
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32,
+	Plain: quernPlainProduct_kernel_BFloat16_kernel_BFloat16_float32,
 })
-
-var _ = product[kernel.BFloat16, kernel.BFloat16, float32] // compiled, not called
 
 var quernProduct_float32_float32_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[float32,float32,float32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -120,11 +162,11 @@ var quernProduct_float32_float32_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 8, 1, 1, 0, 1, 4, 0, 8, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 2147483642, 4, 7, 5, 9, 0, 0, 8, 1, 1, 0, 1, 4, 0, 8, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483612, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 8, 1, 2, 1, 1, 0, 1, 4, 0, 8, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 8, 1, 2, 1, 1, 0, 1, 4, 0, 8, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 2, 1, 1, 0, 1, 4, 0, 8, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 8, 1, 2, 1, 1, 0, 1, 4, 0, 8, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 35, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -157,9 +199,8 @@ var quernProduct_float32_float32_float32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_float32_float32_float32,
+	Plain: quernPlainProduct_float32_float32_float32,
 })
-
-var _ = product[float32, float32, float32] // compiled, not called
 
 var quernProduct_int8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[int8,int8,int32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -169,11 +210,11 @@ var quernProduct_int8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "int8", Size: 1},
-		{Name: "b", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "a", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -206,9 +247,8 @@ var quernProduct_int8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_int8_int8_int32,
+	Plain: quernPlainProduct_int8_int8_int32,
 })
-
-var _ = product[int8, int8, int32] // compiled, not called
 
 var quernProduct_int8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[int8,uint8,int32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -218,11 +258,11 @@ var quernProduct_int8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "int8", Size: 1},
-		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "a", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -255,9 +295,8 @@ var quernProduct_int8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_int8_uint8_int32,
+	Plain: quernPlainProduct_int8_uint8_int32,
 })
-
-var _ = product[int8, uint8, int32] // compiled, not called
 
 var quernProduct_uint8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[uint8,int8,int32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -267,11 +306,11 @@ var quernProduct_uint8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "b", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -304,9 +343,8 @@ var quernProduct_uint8_int8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_uint8_int8_int32,
+	Plain: quernPlainProduct_uint8_int8_int32,
 })
-
-var _ = product[uint8, int8, int32] // compiled, not called
 
 var quernProduct_uint8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "product[uint8,uint8,int32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:10",
@@ -316,11 +354,11 @@ var quernProduct_uint8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bRow", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "bColumn", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "a", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 0, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, 32, 2, 0, 1, 0, 5, 5, 1, 0, 4, 9, 2147483647, 0, -1, 0, 16, 1, 1, 5, 1, 4, 3, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 15, 1, 1, 5, 1, 4, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 32, 1, 1, 0, 1, 4, 0, 32, 8, 5, 0, 32, 2, 0, 1, 1, 5, 5, 3, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 32, 2, 0, 1, 1, 5, 5, 0, 16, 1, 1, 5, 4, 9, 2147483647, 0, 39, 1, 1, 5, 9, 2147483504, 0, -1, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 1, 0, 1, 3, 5, 4, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 1, 0, 1, 3, 5, 4, 7, 0, 8, 1, 3, 5, 1, 5, 3, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 1, 2, 0, 8, 1, 3, 5, 3, 1, 5, 3, 1, 1, 1, 2, 5, 4, 0, 16, 2, 0, 1, 3, 5, 5, 4, 7, 5, 9, 0, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 1, 0, 1, 3, 5, 3, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 32, 1, 2, 1, 1, 0, 1, 4, 0, 32, 8, 5, 5, 9, 2147483647, 1, 0, 1, 3, 5, 0, 8, 1, 3, 5, 4, 9, 2147483647, 0, 143, 1, 2, 5, 0, 31, 1, 3, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 12, Col: 19},
@@ -353,9 +391,8 @@ var quernProduct_uint8_uint8_int32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostProduct_uint8_uint8_int32,
+	Plain: quernPlainProduct_uint8_uint8_int32,
 })
-
-var _ = product[uint8, uint8, int32] // compiled, not called
 
 // LaunchProduct runs product on the grid g.
 //
@@ -400,10 +437,10 @@ var quernLoad_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "load[kernel.Float16,[8]kernel.Float16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:35",
 	Entry: "load_kernel_Float16_8_kernel_Float16",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.Float16", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -430,18 +467,17 @@ var quernLoad_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostLoad_kernel_Float16_8_kernel_Float16,
+	Plain:  quernPlainLoad_kernel_Float16_8_kernel_Float16,
 })
-
-var _ = load[kernel.Float16, [8]kernel.Float16] // compiled, not called
 
 var quernLoad_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "load[kernel.BFloat16,[8]kernel.BFloat16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:35",
 	Entry: "load_kernel_BFloat16_8_kernel_BFloat16",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[8]kernel.BFloat16", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.BFloat16", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -468,18 +504,17 @@ var quernLoad_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostLoad_kernel_BFloat16_8_kernel_BFloat16,
+	Plain:  quernPlainLoad_kernel_BFloat16_8_kernel_BFloat16,
 })
-
-var _ = load[kernel.BFloat16, [8]kernel.BFloat16] // compiled, not called
 
 var quernLoad_float32_4_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "load[float32,[4]float32]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:35",
 	Entry: "load_float32_4_float32",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[4]float32", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[4]float32", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -506,18 +541,17 @@ var quernLoad_float32_4_float32 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostLoad_float32_4_float32,
+	Plain:  quernPlainLoad_float32_4_float32,
 })
-
-var _ = load[float32, [4]float32] // compiled, not called
 
 var quernLoad_int8_16_int8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "load[int8,[16]int8]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:35",
 	Entry: "load_int8_16_int8",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[16]int8", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -544,18 +578,17 @@ var quernLoad_int8_16_int8 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostLoad_int8_16_int8,
+	Plain:  quernPlainLoad_int8_16_int8,
 })
-
-var _ = load[int8, [16]int8] // compiled, not called
 
 var quernLoad_uint8_16_uint8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "load[uint8,[16]uint8]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:35",
 	Entry: "load_uint8_16_uint8",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[16]uint8", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[16]uint8", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -582,9 +615,8 @@ var quernLoad_uint8_16_uint8 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 1024,
 	Host:   quernHostLoad_uint8_16_uint8,
+	Plain:  quernPlainLoad_uint8_16_uint8,
 })
-
-var _ = load[uint8, [16]uint8] // compiled, not called
 
 // LaunchLoad runs load on the grid g.
 //
@@ -619,13 +651,13 @@ var quernLoadTransposed_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.Kern
 	Name: "loadTransposed[kernel.Float16,[8]kernel.Float16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:53",
 	Entry: "loadTransposed_kernel_Float16_8_kernel_Float16",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.Float16", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 2},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 31},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 60, Col: 9},
@@ -650,21 +682,20 @@ var quernLoadTransposed_kernel_Float16_8_kernel_Float16 = gpu.NewKernel(gpu.Kern
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostLoadTransposed_kernel_Float16_8_kernel_Float16,
+	Plain: quernPlainLoadTransposed_kernel_Float16_8_kernel_Float16,
 })
-
-var _ = loadTransposed[kernel.Float16, [8]kernel.Float16] // compiled, not called
 
 var quernLoadTransposed_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "loadTransposed[kernel.BFloat16,[8]kernel.BFloat16]", Package: "quern.dev/internal/conformance/tensor", Pos: "kernels.go:53",
 	Entry: "loadTransposed_kernel_BFloat16_8_kernel_BFloat16",
 	Params: []gpu.Param{
-		{Name: "lines", Kind: gpu.Slice, Type: "[8]kernel.BFloat16", Size: 16},
+		{Name: "lines", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.BFloat16", Size: 16, ReadOnly: true},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
-		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512}},
-		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 2, 0, 16, 8, 5, 9, -64, 0, -1, 1, 0, 5, 9, -64, 0, -1, 1, 1, 5, 9, -512, 10, 0, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 2},
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 56, Col: 31},
 			{Kind: gpu.SliceSite, File: "kernels.go", Line: 60, Col: 9},
@@ -689,9 +720,8 @@ var quernLoadTransposed_kernel_BFloat16_8_kernel_BFloat16 = gpu.NewKernel(gpu.Ke
 	},
 	Block: gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Host:  quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16,
+	Plain: quernPlainLoadTransposed_kernel_BFloat16_8_kernel_BFloat16,
 })
-
-var _ = loadTransposed[kernel.BFloat16, [8]kernel.BFloat16] // compiled, not called
 
 // LaunchLoadTransposed runs loadTransposed on the grid g.
 //
@@ -722,7 +752,7 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "last", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "words", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, -1, 1, 0, 0, 0, 6, 5, 9, 0, 1, 0, 0, 14, 7, 9, 15, 0, -1, 1, 1, 5, 9, -32}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -737,9 +767,8 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 32, Y: 1, Z: 1},
 	Shared: 512,
 	Host:   quernHostOutside,
+	Plain:  quernPlainOutside,
 })
-
-var _ = outside // compiled, not called
 
 // LaunchOutside runs outside on the grid g.
 //
@@ -752,6 +781,13 @@ func LaunchOutside(s *gpu.Stream, g gpu.Grid, last int, words *gpu.Buffer[uint32
 	gpu.Arg(l, last)
 	gpu.SliceArg(l, words)
 	return l.End()
+}
+
+func quernPlainProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[kernel.Float16](r, 4), host.Slice[kernel.Float16](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) {
+		quern_product_kernel_Float16_kernel_Float16_float32(t, v0, v1, v2, v3, v4, v5, v6)
+	})
 }
 
 func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
@@ -841,6 +877,10 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 				quernRow1Product_kernel_Float16_kernel_Float16_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -893,6 +933,7 @@ func quernHostProduct_kernel_Float16_kernel_Float16_float32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:937:1
 func quernRow1Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, c []float32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -921,6 +962,7 @@ func quernRow1Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []
 }
 
 //go:noinline
+//line quern_gen.go:966:1
 func quernRow2Product_kernel_Float16_kernel_Float16_float32(r *host.Run, fas []kernel.MatrixA[kernel.Float16], at, n2 int, t9 []kernel.Float16, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -949,6 +991,7 @@ func quernRow2Product_kernel_Float16_kernel_Float16_float32(r *host.Run, fas []k
 }
 
 //go:noinline
+//line quern_gen.go:995:1
 func quernRow3Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, fas, t17s []kernel.MatrixA[kernel.Float16], t18s []kernel.MatrixB[kernel.Float16], t19s []kernel.Accumulator[float32], t132 []kernel.Float16, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -990,6 +1033,7 @@ func quernRow3Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []
 }
 
 //go:noinline
+//line quern_gen.go:1037:1
 func quernRow4Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -1008,6 +1052,7 @@ func quernRow4Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []
 }
 
 //go:noinline
+//line quern_gen.go:1056:1
 func quernRow5Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, c []float32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1031,6 +1076,14 @@ func quernRow5Product_kernel_Float16_kernel_Float16_float32(r *host.Run, sums []
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:1082:1
+func quernPlainProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[kernel.BFloat16](r, 4), host.Slice[kernel.BFloat16](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) {
+		quern_product_kernel_BFloat16_kernel_BFloat16_float32(t, v0, v1, v2, v3, v4, v5, v6)
+	})
 }
 
 func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
@@ -1120,6 +1173,10 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 				quernRow1Product_kernel_BFloat16_kernel_BFloat16_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -1172,6 +1229,7 @@ func quernHostProduct_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1233:1
 func quernRow1Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, c []float32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1200,6 +1258,7 @@ func quernRow1Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums 
 }
 
 //go:noinline
+//line quern_gen.go:1262:1
 func quernRow2Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, fas []kernel.MatrixA[kernel.BFloat16], at, n2 int, t9 []kernel.BFloat16, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -1228,6 +1287,7 @@ func quernRow2Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, fas [
 }
 
 //go:noinline
+//line quern_gen.go:1291:1
 func quernRow3Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, fas, t17s []kernel.MatrixA[kernel.BFloat16], t18s []kernel.MatrixB[kernel.BFloat16], t19s []kernel.Accumulator[float32], t132 []kernel.BFloat16, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -1269,6 +1329,7 @@ func quernRow3Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums 
 }
 
 //go:noinline
+//line quern_gen.go:1333:1
 func quernRow4Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -1287,6 +1348,7 @@ func quernRow4Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums 
 }
 
 //go:noinline
+//line quern_gen.go:1352:1
 func quernRow5Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, c []float32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1310,6 +1372,12 @@ func quernRow5Product_kernel_BFloat16_kernel_BFloat16_float32(r *host.Run, sums 
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:1378:1
+func quernPlainProduct_float32_float32_float32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[float32](r, 4), host.Slice[float32](r, 5), host.Slice[float32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_product_float32_float32_float32(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostProduct_float32_float32_float32(r *host.Run) {
@@ -1399,6 +1467,10 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 				quernRow1Product_float32_float32_float32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -1451,6 +1523,7 @@ func quernHostProduct_float32_float32_float32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1527:1
 func quernRow1Product_float32_float32_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, c []float32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1479,6 +1552,7 @@ func quernRow1Product_float32_float32_float32(r *host.Run, sums []kernel.Accumul
 }
 
 //go:noinline
+//line quern_gen.go:1556:1
 func quernRow2Product_float32_float32_float32(r *host.Run, fas []kernel.MatrixA[float32], at, n2 int, t9 []float32, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -1507,6 +1581,7 @@ func quernRow2Product_float32_float32_float32(r *host.Run, fas []kernel.MatrixA[
 }
 
 //go:noinline
+//line quern_gen.go:1585:1
 func quernRow3Product_float32_float32_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, fas, t17s []kernel.MatrixA[float32], t18s []kernel.MatrixB[float32], t19s []kernel.Accumulator[float32], t132 []float32, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -1548,6 +1623,7 @@ func quernRow3Product_float32_float32_float32(r *host.Run, sums []kernel.Accumul
 }
 
 //go:noinline
+//line quern_gen.go:1627:1
 func quernRow4Product_float32_float32_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, sums2, sums3, sums4, sums5 []float32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -1566,6 +1642,7 @@ func quernRow4Product_float32_float32_float32(r *host.Run, sums []kernel.Accumul
 }
 
 //go:noinline
+//line quern_gen.go:1646:1
 func quernRow5Product_float32_float32_float32(r *host.Run, sums []kernel.Accumulator[float32], at, n2 int, c []float32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1589,6 +1666,12 @@ func quernRow5Product_float32_float32_float32(r *host.Run, sums []kernel.Accumul
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:1672:1
+func quernPlainProduct_int8_int8_int32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[int8](r, 4), host.Slice[int8](r, 5), host.Slice[int32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_product_int8_int8_int32(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostProduct_int8_int8_int32(r *host.Run) {
@@ -1678,6 +1761,10 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 				quernRow1Product_int8_int8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -1730,6 +1817,7 @@ func quernHostProduct_int8_int8_int32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:1821:1
 func quernRow1Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1758,6 +1846,7 @@ func quernRow1Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int
 }
 
 //go:noinline
+//line quern_gen.go:1850:1
 func quernRow2Product_int8_int8_int32(r *host.Run, fas []kernel.MatrixA[int8], at, n2 int, t9 []int8, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -1786,6 +1875,7 @@ func quernRow2Product_int8_int8_int32(r *host.Run, fas []kernel.MatrixA[int8], a
 }
 
 //go:noinline
+//line quern_gen.go:1879:1
 func quernRow3Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, fas, t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32], t132 []int8, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -1827,6 +1917,7 @@ func quernRow3Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int
 }
 
 //go:noinline
+//line quern_gen.go:1921:1
 func quernRow4Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, sums2, sums3, sums4, sums5 []int32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -1845,6 +1936,7 @@ func quernRow4Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int
 }
 
 //go:noinline
+//line quern_gen.go:1940:1
 func quernRow5Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -1868,6 +1960,12 @@ func quernRow5Product_int8_int8_int32(r *host.Run, sums []kernel.Accumulator[int
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:1966:1
+func quernPlainProduct_int8_uint8_int32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[int8](r, 4), host.Slice[uint8](r, 5), host.Slice[int32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_product_int8_uint8_int32(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostProduct_int8_uint8_int32(r *host.Run) {
@@ -1957,6 +2055,10 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 				quernRow1Product_int8_uint8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -2009,6 +2111,7 @@ func quernHostProduct_int8_uint8_int32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2115:1
 func quernRow1Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -2037,6 +2140,7 @@ func quernRow1Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[in
 }
 
 //go:noinline
+//line quern_gen.go:2144:1
 func quernRow2Product_int8_uint8_int32(r *host.Run, fas []kernel.MatrixA[int8], at, n2 int, t9 []int8, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -2065,6 +2169,7 @@ func quernRow2Product_int8_uint8_int32(r *host.Run, fas []kernel.MatrixA[int8], 
 }
 
 //go:noinline
+//line quern_gen.go:2173:1
 func quernRow3Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, fas, t17s []kernel.MatrixA[int8], t18s []kernel.MatrixB[uint8], t19s []kernel.Accumulator[int32], t132 []uint8, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -2106,6 +2211,7 @@ func quernRow3Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[in
 }
 
 //go:noinline
+//line quern_gen.go:2215:1
 func quernRow4Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, sums2, sums3, sums4, sums5 []int32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -2124,6 +2230,7 @@ func quernRow4Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[in
 }
 
 //go:noinline
+//line quern_gen.go:2234:1
 func quernRow5Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -2147,6 +2254,12 @@ func quernRow5Product_int8_uint8_int32(r *host.Run, sums []kernel.Accumulator[in
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:2260:1
+func quernPlainProduct_uint8_int8_int32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[uint8](r, 4), host.Slice[int8](r, 5), host.Slice[int32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_product_uint8_int8_int32(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostProduct_uint8_int8_int32(r *host.Run) {
@@ -2236,6 +2349,10 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 				quernRow1Product_uint8_int8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -2288,6 +2405,7 @@ func quernHostProduct_uint8_int8_int32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2409:1
 func quernRow1Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -2316,6 +2434,7 @@ func quernRow1Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[in
 }
 
 //go:noinline
+//line quern_gen.go:2438:1
 func quernRow2Product_uint8_int8_int32(r *host.Run, fas []kernel.MatrixA[uint8], at, n2 int, t9 []uint8, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -2344,6 +2463,7 @@ func quernRow2Product_uint8_int8_int32(r *host.Run, fas []kernel.MatrixA[uint8],
 }
 
 //go:noinline
+//line quern_gen.go:2467:1
 func quernRow3Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, fas, t17s []kernel.MatrixA[uint8], t18s []kernel.MatrixB[int8], t19s []kernel.Accumulator[int32], t132 []int8, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -2385,6 +2505,7 @@ func quernRow3Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[in
 }
 
 //go:noinline
+//line quern_gen.go:2509:1
 func quernRow4Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, sums2, sums3, sums4, sums5 []int32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -2403,6 +2524,7 @@ func quernRow4Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[in
 }
 
 //go:noinline
+//line quern_gen.go:2528:1
 func quernRow5Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -2426,6 +2548,12 @@ func quernRow5Product_uint8_int8_int32(r *host.Run, sums []kernel.Accumulator[in
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:2554:1
+func quernPlainProduct_uint8_uint8_int32(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Value[int](r, 0), host.Value[int](r, 1), host.Value[int](r, 2), host.Value[int](r, 3), host.Slice[uint8](r, 4), host.Slice[uint8](r, 5), host.Slice[int32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_product_uint8_uint8_int32(t, v0, v1, v2, v3, v4, v5, v6) })
 }
 
 func quernHostProduct_uint8_uint8_int32(r *host.Run) {
@@ -2515,6 +2643,10 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 				quernRow1Product_uint8_uint8_int32(r, sums, at, n2, c, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX)
 			}
 			for ; at2 < k; at2 += result09 {
+				if r.Halted() {
+//line kernels.go:21
+					r.Halt()
+				}
 //line kernels.go:22
 				t8 = top*k + at2
 				r.SetThread(first)
@@ -2567,6 +2699,7 @@ func quernHostProduct_uint8_uint8_int32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2703:1
 func quernRow1Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size2, n, left, t5, size3, t52, size4, t53, size5, t54, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -2595,6 +2728,7 @@ func quernRow1Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[i
 }
 
 //go:noinline
+//line quern_gen.go:2732:1
 func quernRow2Product_uint8_uint8_int32(r *host.Run, fas []kernel.MatrixA[uint8], at, n2 int, t9 []uint8, k, n3, n4, t55, startX int) {
 	faRow := fas[at:][:n2]
 	for lane := range n2 {
@@ -2623,6 +2757,7 @@ func quernRow2Product_uint8_uint8_int32(r *host.Run, fas []kernel.MatrixA[uint8]
 }
 
 //go:noinline
+//line quern_gen.go:2761:1
 func quernRow3Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, fas, t17s []kernel.MatrixA[uint8], t18s []kernel.MatrixB[uint8], t19s []kernel.Accumulator[int32], t132 []uint8, bColumn, n5, bRow, n6, startX int) {
 	sumRow := sums[at:][:n2]
 	faRow := fas[at:][:n2]
@@ -2664,6 +2799,7 @@ func quernRow3Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[i
 }
 
 //go:noinline
+//line quern_gen.go:2803:1
 func quernRow4Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, sums2, sums3, sums4, sums5 []int32) {
 	sumRow := sums[at:][:n2]
 	sumRow2 := sums2[at:][:n2]
@@ -2682,6 +2818,7 @@ func quernRow4Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[i
 }
 
 //go:noinline
+//line quern_gen.go:2822:1
 func quernRow5Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[int32], at, n2 int, c []int32, top, size6, n, left, t26, size7, t262, size8, t263, size9, t264, startX int) {
 	sumRow := sums[at:][:n2]
 	for lane := range n2 {
@@ -2705,6 +2842,12 @@ func quernRow5Product_uint8_uint8_int32(r *host.Run, sums []kernel.Accumulator[i
 //line kernels.go:27
 		c[(top+result020)*n+left+result021] = sum[3]
 	}
+}
+
+//line quern_gen.go:2848:1
+func quernPlainLoad_kernel_Float16_8_kernel_Float16(r *host.Run) {
+	v0, v1 := host.Slice[[8]kernel.Float16](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_load_kernel_Float16_8_kernel_Float16(t, v0, v1) })
 }
 
 func quernHostLoad_kernel_Float16_8_kernel_Float16(r *host.Run) {
@@ -2762,6 +2905,7 @@ func quernHostLoad_kernel_Float16_8_kernel_Float16(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2909:1
 func quernRow1Load_kernel_Float16_8_kernel_Float16(r *host.Run, tiles *[2][16][2][8]kernel.Float16, first int, lines [][8]kernel.Float16) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -2774,6 +2918,7 @@ func quernRow1Load_kernel_Float16_8_kernel_Float16(r *host.Run, tiles *[2][16][2
 }
 
 //go:noinline
+//line quern_gen.go:2922:1
 func quernRow2Load_kernel_Float16_8_kernel_Float16(r *host.Run, givens []*[8]kernel.Float16, first2 int, tiles *[2][16][2][8]kernel.Float16) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -2790,6 +2935,7 @@ func quernRow2Load_kernel_Float16_8_kernel_Float16(r *host.Run, givens []*[8]ker
 }
 
 //go:noinline
+//line quern_gen.go:2939:1
 func quernRow3Load_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.Float16, tiles *[2][16][2][8]kernel.Float16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -2827,6 +2973,7 @@ func quernRow3Load_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32,
 }
 
 //go:noinline
+//line quern_gen.go:2977:1
 func quernRow4Load_kernel_Float16_8_kernel_Float16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -2897,6 +3044,12 @@ func quernRow4Load_kernel_Float16_8_kernel_Float16(r *host.Run, words6 []uint32,
 	}
 }
 
+//line quern_gen.go:3048:1
+func quernPlainLoad_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
+	v0, v1 := host.Slice[[8]kernel.BFloat16](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_load_kernel_BFloat16_8_kernel_BFloat16(t, v0, v1) })
+}
+
 func quernHostLoad_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 	lines := host.Slice[[8]kernel.BFloat16](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -2952,6 +3105,7 @@ func quernHostLoad_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3109:1
 func quernRow1Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, tiles *[2][16][2][8]kernel.BFloat16, first int, lines [][8]kernel.BFloat16) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -2964,6 +3118,7 @@ func quernRow1Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, tiles *[2][16]
 }
 
 //go:noinline
+//line quern_gen.go:3122:1
 func quernRow2Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, givens []*[8]kernel.BFloat16, first2 int, tiles *[2][16][2][8]kernel.BFloat16) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -2980,6 +3135,7 @@ func quernRow2Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, givens []*[8]k
 }
 
 //go:noinline
+//line quern_gen.go:3139:1
 func quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.BFloat16, tiles *[2][16][2][8]kernel.BFloat16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -3017,6 +3173,7 @@ func quernRow3Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint3
 }
 
 //go:noinline
+//line quern_gen.go:3177:1
 func quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -3087,6 +3244,12 @@ func quernRow4Load_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words6 []uint3
 	}
 }
 
+//line quern_gen.go:3248:1
+func quernPlainLoad_float32_4_float32(r *host.Run) {
+	v0, v1 := host.Slice[[4]float32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_load_float32_4_float32(t, v0, v1) })
+}
+
 func quernHostLoad_float32_4_float32(r *host.Run) {
 	lines := host.Slice[[4]float32](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -3142,6 +3305,7 @@ func quernHostLoad_float32_4_float32(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3309:1
 func quernRow1Load_float32_4_float32(r *host.Run, tiles *[2][16][2][4]float32, first int, lines [][4]float32) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3154,6 +3318,7 @@ func quernRow1Load_float32_4_float32(r *host.Run, tiles *[2][16][2][4]float32, f
 }
 
 //go:noinline
+//line quern_gen.go:3322:1
 func quernRow2Load_float32_4_float32(r *host.Run, givens []*[4]float32, first2 int, tiles *[2][16][2][4]float32) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -3170,6 +3335,7 @@ func quernRow2Load_float32_4_float32(r *host.Run, givens []*[4]float32, first2 i
 }
 
 //go:noinline
+//line quern_gen.go:3339:1
 func quernRow3Load_float32_4_float32(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[4]float32, tiles *[2][16][2][4]float32) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -3207,6 +3373,7 @@ func quernRow3Load_float32_4_float32(r *host.Run, words2 []uint32, first3 int, w
 }
 
 //go:noinline
+//line quern_gen.go:3377:1
 func quernRow4Load_float32_4_float32(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -3277,6 +3444,12 @@ func quernRow4Load_float32_4_float32(r *host.Run, words6 []uint32, first4 int, w
 	}
 }
 
+//line quern_gen.go:3448:1
+func quernPlainLoad_int8_16_int8(r *host.Run) {
+	v0, v1 := host.Slice[[16]int8](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_load_int8_16_int8(t, v0, v1) })
+}
+
 func quernHostLoad_int8_16_int8(r *host.Run) {
 	lines := host.Slice[[16]int8](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -3332,6 +3505,7 @@ func quernHostLoad_int8_16_int8(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3509:1
 func quernRow1Load_int8_16_int8(r *host.Run, tiles *[2][16][2][16]int8, first int, lines [][16]int8) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3344,6 +3518,7 @@ func quernRow1Load_int8_16_int8(r *host.Run, tiles *[2][16][2][16]int8, first in
 }
 
 //go:noinline
+//line quern_gen.go:3522:1
 func quernRow2Load_int8_16_int8(r *host.Run, givens []*[16]int8, first2 int, tiles *[2][16][2][16]int8) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -3360,6 +3535,7 @@ func quernRow2Load_int8_16_int8(r *host.Run, givens []*[16]int8, first2 int, til
 }
 
 //go:noinline
+//line quern_gen.go:3539:1
 func quernRow3Load_int8_16_int8(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[16]int8, tiles *[2][16][2][16]int8) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -3397,6 +3573,7 @@ func quernRow3Load_int8_16_int8(r *host.Run, words2 []uint32, first3 int, words3
 }
 
 //go:noinline
+//line quern_gen.go:3577:1
 func quernRow4Load_int8_16_int8(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -3467,6 +3644,12 @@ func quernRow4Load_int8_16_int8(r *host.Run, words6 []uint32, first4 int, words7
 	}
 }
 
+//line quern_gen.go:3648:1
+func quernPlainLoad_uint8_16_uint8(r *host.Run) {
+	v0, v1 := host.Slice[[16]uint8](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_load_uint8_16_uint8(t, v0, v1) })
+}
+
 func quernHostLoad_uint8_16_uint8(r *host.Run) {
 	lines := host.Slice[[16]uint8](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -3522,6 +3705,7 @@ func quernHostLoad_uint8_16_uint8(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3709:1
 func quernRow1Load_uint8_16_uint8(r *host.Run, tiles *[2][16][2][16]uint8, first int, lines [][16]uint8) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3534,6 +3718,7 @@ func quernRow1Load_uint8_16_uint8(r *host.Run, tiles *[2][16][2][16]uint8, first
 }
 
 //go:noinline
+//line quern_gen.go:3722:1
 func quernRow2Load_uint8_16_uint8(r *host.Run, givens []*[16]uint8, first2 int, tiles *[2][16][2][16]uint8) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -3550,6 +3735,7 @@ func quernRow2Load_uint8_16_uint8(r *host.Run, givens []*[16]uint8, first2 int, 
 }
 
 //go:noinline
+//line quern_gen.go:3739:1
 func quernRow3Load_uint8_16_uint8(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[16]uint8, tiles *[2][16][2][16]uint8) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -3587,6 +3773,7 @@ func quernRow3Load_uint8_16_uint8(r *host.Run, words2 []uint32, first3 int, word
 }
 
 //go:noinline
+//line quern_gen.go:3777:1
 func quernRow4Load_uint8_16_uint8(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -3657,6 +3844,12 @@ func quernRow4Load_uint8_16_uint8(r *host.Run, words6 []uint32, first4 int, word
 	}
 }
 
+//line quern_gen.go:3848:1
+func quernPlainLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
+	v0, v1 := host.Slice[[8]kernel.Float16](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_loadTransposed_kernel_Float16_8_kernel_Float16(t, v0, v1) })
+}
+
 func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 	lines := host.Slice[[8]kernel.Float16](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -3712,6 +3905,7 @@ func quernHostLoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3909:1
 func quernRow1LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, tiles [][8]kernel.Float16, first int, lines [][8]kernel.Float16) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3724,6 +3918,7 @@ func quernRow1LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, tiles 
 }
 
 //go:noinline
+//line quern_gen.go:3922:1
 func quernRow2LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, givens []*[8]kernel.Float16, first2 int, tiles [][8]kernel.Float16) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -3742,6 +3937,7 @@ func quernRow2LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, givens
 }
 
 //go:noinline
+//line quern_gen.go:3941:1
 func quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.Float16, tiles [][8]kernel.Float16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -3781,6 +3977,7 @@ func quernRow3LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words2
 }
 
 //go:noinline
+//line quern_gen.go:3981:1
 func quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -3851,6 +4048,12 @@ func quernRow4LoadTransposed_kernel_Float16_8_kernel_Float16(r *host.Run, words6
 	}
 }
 
+//line quern_gen.go:4052:1
+func quernPlainLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
+	v0, v1 := host.Slice[[8]kernel.BFloat16](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_loadTransposed_kernel_BFloat16_8_kernel_BFloat16(t, v0, v1) })
+}
+
 func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 	lines := host.Slice[[8]kernel.BFloat16](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -3906,6 +4109,7 @@ func quernHostLoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4113:1
 func quernRow1LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, tiles [][8]kernel.BFloat16, first int, lines [][8]kernel.BFloat16) {
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
@@ -3918,6 +4122,7 @@ func quernRow1LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, tile
 }
 
 //go:noinline
+//line quern_gen.go:4126:1
 func quernRow2LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, givens []*[8]kernel.BFloat16, first2 int, tiles [][8]kernel.BFloat16) {
 	givenRow := givens[first2:][:64]
 	for threadX := range 64 {
@@ -3936,6 +4141,7 @@ func quernRow2LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, give
 }
 
 //go:noinline
+//line quern_gen.go:4145:1
 func quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words2 []uint32, first3 int, words3, words4, words5, a_0s, a_1s, a_2s, a_3s []uint32, givens2 []*[8]kernel.BFloat16, tiles [][8]kernel.BFloat16) {
 	wordRow := words2[first3:][:64]
 	wordRow2 := words3[first3:][:64]
@@ -3975,6 +4181,7 @@ func quernRow3LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, word
 }
 
 //go:noinline
+//line quern_gen.go:4185:1
 func quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, words6 []uint32, first4 int, words7, words8, words9, a_0s, a_1s, a_2s, a_3s, words []uint32) {
 	wordRow5 := words6[first4:][:64]
 	wordRow6 := words7[first4:][:64]
@@ -4045,6 +4252,12 @@ func quernRow4LoadTransposed_kernel_BFloat16_8_kernel_BFloat16(r *host.Run, word
 	}
 }
 
+//line quern_gen.go:4256:1
+func quernPlainOutside(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_outside(t, v0, v1) })
+}
+
 func quernHostOutside(r *host.Run) {
 	last := host.Value[int](r, 0)
 	words := host.Slice[uint32](r, 1)
@@ -4081,6 +4294,7 @@ func quernHostOutside(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4298:1
 func quernRow1Outside(r *host.Run, i int, tile *[16][2][8]kernel.BFloat16, first int) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
@@ -4092,6 +4306,7 @@ func quernRow1Outside(r *host.Run, i int, tile *[16][2][8]kernel.BFloat16, first
 }
 
 //go:noinline
+//line quern_gen.go:4310:1
 func quernRow2Outside(r *host.Run, givens []*[8]kernel.BFloat16, first2, last int, tile *[16][2][8]kernel.BFloat16) {
 	givenRow := givens[first2:][:32]
 	for threadX := range 32 {
@@ -4112,6 +4327,7 @@ func quernRow2Outside(r *host.Run, givens []*[8]kernel.BFloat16, first2, last in
 }
 
 //go:noinline
+//line quern_gen.go:4331:1
 func quernRow3Outside(r *host.Run, words2 []uint32, first3 int, words []uint32) {
 	wordRow := words2[first3:][:32]
 	for threadX := range 32 {

@@ -8,31 +8,184 @@ import (
 	"math"
 	"math/cmplx"
 	"quern.dev/gpu"
+	"quern.dev/internal/conformance/types/levels"
 	"quern.dev/kernel"
 	"quern.dev/kernel/host"
+	"unsafe"
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/types",
+	Text:    quern_gen_ptx,
+	Sum:     "79674da7bfc98fa647383381f7abb1515e7d2554c16a8d5339874aab0decf32d",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__complex128Operators func(t kernel.Thread, c complex128, x []complex128, y []complex128, out []complex128, flags []uint8)
+	quern_gen_is_stale__run_go_generate__complex64Operators  func(t kernel.Thread, c complex64, x []complex64, y []complex64, out []complex64, flags []uint8)
+	quern_gen_is_stale__run_go_generate__complexFields       func(t kernel.Thread, bias wave, in []wave, out []wave)
+	quern_gen_is_stale__run_go_generate__wave                struct {
+		Phase  uint8
+		Points [2]complex64
+		Sum    amplitude
+	}
+	quern_gen_is_stale__run_go_generate__amplitude                 complex128
+	quern_gen_is_stale__run_go_generate__complexLibrary            func(t kernel.Thread, x []complex128, out []complex128)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_int8   func(t kernel.Thread, x []float32, direct []int8, called []int8, asked []int8)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_uint8  func(t kernel.Thread, x []float32, direct []uint8, called []uint8, asked []uint8)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_int16  func(t kernel.Thread, x []float32, direct []int16, called []int16, asked []int16)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_uint16 func(t kernel.Thread, x []float32, direct []uint16, called []uint16, asked []uint16)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_int32  func(t kernel.Thread, x []float32, direct []int32, called []int32, asked []int32)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_uint32 func(t kernel.Thread, x []float32, direct []uint32, called []uint32, asked []uint32)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_int64  func(t kernel.Thread, x []float32, direct []int64, called []int64, asked []int64)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_uint64 func(t kernel.Thread, x []float32, direct []uint64, called []uint64, asked []uint64)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_int    func(t kernel.Thread, x []float32, direct []int, called []int, asked []int)
+	quern_gen_is_stale__run_go_generate__toIntegers_float32_uint   func(t kernel.Thread, x []float32, direct []uint, called []uint, asked []uint)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_int8   func(t kernel.Thread, x []float64, direct []int8, called []int8, asked []int8)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_uint8  func(t kernel.Thread, x []float64, direct []uint8, called []uint8, asked []uint8)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_int16  func(t kernel.Thread, x []float64, direct []int16, called []int16, asked []int16)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_uint16 func(t kernel.Thread, x []float64, direct []uint16, called []uint16, asked []uint16)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_int32  func(t kernel.Thread, x []float64, direct []int32, called []int32, asked []int32)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_uint32 func(t kernel.Thread, x []float64, direct []uint32, called []uint32, asked []uint32)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_int64  func(t kernel.Thread, x []float64, direct []int64, called []int64, asked []int64)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_uint64 func(t kernel.Thread, x []float64, direct []uint64, called []uint64, asked []uint64)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_int    func(t kernel.Thread, x []float64, direct []int, called []int, asked []int)
+	quern_gen_is_stale__run_go_generate__toIntegers_float64_uint   func(t kernel.Thread, x []float64, direct []uint, called []uint, asked []uint)
+	quern_gen_is_stale__run_go_generate__toLevels                  func(t kernel.Thread, x []float32, levelsOf [][2]level, packed []uint32, bytes []uint8, shorts []int16, tiny []int8, words []int32)
+	quern_gen_is_stale__run_go_generate__level                     uint8
+	quern_gen_is_stale__run_go_generate__float16FromFloat32        func(t kernel.Thread, x []float32, y []kernel.Float16)
+	quern_gen_is_stale__run_go_generate__float16FromFloat64        func(t kernel.Thread, x []float64, y []kernel.Float16)
+	quern_gen_is_stale__run_go_generate__bfloat16FromFloat32       func(t kernel.Thread, x []float32, y []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__bfloat16FromFloat64       func(t kernel.Thread, x []float64, y []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__halfFromIntegers          func(t kernel.Thread, x []uint64, h []kernel.Float16, b []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__halfWiden                 func(t kernel.Thread, bits []uint16, h32 []float32, b32 []float32, h64 []float64, b64 []float64)
+	quern_gen_is_stale__run_go_generate__float16Arithmetic         func(t kernel.Thread, c kernel.Float16, x []kernel.Float16, y []kernel.Float16, out []kernel.Float16, flags []uint8)
+	quern_gen_is_stale__run_go_generate__bfloat16Arithmetic        func(t kernel.Thread, c kernel.BFloat16, x []kernel.BFloat16, y []kernel.BFloat16, out []kernel.BFloat16, flags []uint8)
+	quern_gen_is_stale__run_go_generate__bfloat16FMA               func(t kernel.Thread, c kernel.BFloat16, x []kernel.BFloat16, y []kernel.BFloat16, out []kernel.BFloat16)
+	quern_gen_is_stale__run_go_generate__halfFields                func(t kernel.Thread, bias reading, in []reading, out []reading)
+	quern_gen_is_stale__run_go_generate__reading                   struct {
+		Valid  bool
+		Low    kernel.Float16
+		Levels [3]kernel.BFloat16
+		Sum    float64
+		High   half
+	}
+	quern_gen_is_stale__run_go_generate__sizeof_half     [2]byte
+	quern_gen_is_stale__run_go_generate__scaleScalars    func(t kernel.Thread, a float32, h []kernel.Float16, b []kernel.BFloat16, f []float32, d []float64, n []int32)
+	quern_gen_is_stale__run_go_generate__lookups         func(t kernel.Thread, n int, out []float64, z []complex128)
+	quern_gen_is_stale__run_go_generate__hexadecimal     func(t kernel.Thread, x []uint32, out []uint8)
+	quern_gen_is_stale__run_go_generate__complement      func(t kernel.Thread, in []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__letters         func(t kernel.Thread, index []int64, out [][6]uint8)
+	quern_gen_is_stale__run_go_generate__letterAt        func(t kernel.Thread, index []int32, out []uint8)
+	quern_gen_is_stale__run_go_generate__letterOfNothing func(t kernel.Thread, index []int32, out []uint8)
+	quern_gen_is_stale__run_go_generate__vec4Scale       func(t kernel.Thread, a float32, x []kernel.Vec4[float32], y []kernel.Vec4[float32])
+	quern_gen_is_stale__run_go_generate__vec4Shift       func(t kernel.Thread, x []kernel.Vec4[float32], y []kernel.Vec4[float32])
+	quern_gen_is_stale__run_go_generate__vec2Fields      func(t kernel.Thread, x []kernel.Vec2[float64], out []float64)
+	quern_gen_is_stale__run_go_generate__vec3Methods     func(t kernel.Thread, x []kernel.Vec3[int32], y []kernel.Vec3[int32], out []kernel.Vec3[int32], dots []int32)
+	quern_gen_is_stale__run_go_generate__vec24Methods    func(t kernel.Thread, x []kernel.Vec4[int64], y []kernel.Vec4[int64], out []kernel.Vec4[int64], out2 []kernel.Vec2[int64])
+	quern_gen_is_stale__run_go_generate__pixels          func(t kernel.Thread, in []pixel, out []pixel)
+	quern_gen_is_stale__run_go_generate__pixel           struct {
+		R uint8
+		G uint8
+		B uint8
+		A uint8
+	}
+	quern_gen_is_stale__run_go_generate__bodies func(t kernel.Thread, dt float32, in []body, out []body)
+	quern_gen_is_stale__run_go_generate__body   struct {
+		Position kernel.Vec3[float32]
+		Velocity kernel.Vec3[float32]
+		Mass     float32
+		ID       int32
+	}
+	quern_gen_is_stale__run_go_generate__halves8 func(t kernel.Thread, in [][8]kernel.Float16, out [][8]kernel.Float16)
+	quern_gen_is_stale__run_go_generate__quads   func(t kernel.Thread, x []int32, y []int32)
+	quern_gen_is_stale__run_go_generate__rows    func(t kernel.Thread, k int, m [][4][4]float32, out []kernel.Vec4[float32])
+)
+
+var (
+	quern_complex128Operators       quern_gen_is_stale__run_go_generate__complex128Operators       = complex128Operators
+	quern_complex64Operators        quern_gen_is_stale__run_go_generate__complex64Operators        = complex64Operators
+	quern_complexFields             quern_gen_is_stale__run_go_generate__complexFields             = complexFields
+	_                                                                                              = (*quern_gen_is_stale__run_go_generate__wave)((*wave)(nil))
+	_                                                                                              = (*quern_gen_is_stale__run_go_generate__amplitude)((*amplitude)(nil))
+	quern_complexLibrary            quern_gen_is_stale__run_go_generate__complexLibrary            = complexLibrary
+	quern_toIntegers_float32_int8   quern_gen_is_stale__run_go_generate__toIntegers_float32_int8   = toIntegers[float32, int8]
+	quern_toIntegers_float32_uint8  quern_gen_is_stale__run_go_generate__toIntegers_float32_uint8  = toIntegers[float32, uint8]
+	quern_toIntegers_float32_int16  quern_gen_is_stale__run_go_generate__toIntegers_float32_int16  = toIntegers[float32, int16]
+	quern_toIntegers_float32_uint16 quern_gen_is_stale__run_go_generate__toIntegers_float32_uint16 = toIntegers[float32, uint16]
+	quern_toIntegers_float32_int32  quern_gen_is_stale__run_go_generate__toIntegers_float32_int32  = toIntegers[float32, int32]
+	quern_toIntegers_float32_uint32 quern_gen_is_stale__run_go_generate__toIntegers_float32_uint32 = toIntegers[float32, uint32]
+	quern_toIntegers_float32_int64  quern_gen_is_stale__run_go_generate__toIntegers_float32_int64  = toIntegers[float32, int64]
+	quern_toIntegers_float32_uint64 quern_gen_is_stale__run_go_generate__toIntegers_float32_uint64 = toIntegers[float32, uint64]
+	quern_toIntegers_float32_int    quern_gen_is_stale__run_go_generate__toIntegers_float32_int    = toIntegers[float32, int]
+	quern_toIntegers_float32_uint   quern_gen_is_stale__run_go_generate__toIntegers_float32_uint   = toIntegers[float32, uint]
+	quern_toIntegers_float64_int8   quern_gen_is_stale__run_go_generate__toIntegers_float64_int8   = toIntegers[float64, int8]
+	quern_toIntegers_float64_uint8  quern_gen_is_stale__run_go_generate__toIntegers_float64_uint8  = toIntegers[float64, uint8]
+	quern_toIntegers_float64_int16  quern_gen_is_stale__run_go_generate__toIntegers_float64_int16  = toIntegers[float64, int16]
+	quern_toIntegers_float64_uint16 quern_gen_is_stale__run_go_generate__toIntegers_float64_uint16 = toIntegers[float64, uint16]
+	quern_toIntegers_float64_int32  quern_gen_is_stale__run_go_generate__toIntegers_float64_int32  = toIntegers[float64, int32]
+	quern_toIntegers_float64_uint32 quern_gen_is_stale__run_go_generate__toIntegers_float64_uint32 = toIntegers[float64, uint32]
+	quern_toIntegers_float64_int64  quern_gen_is_stale__run_go_generate__toIntegers_float64_int64  = toIntegers[float64, int64]
+	quern_toIntegers_float64_uint64 quern_gen_is_stale__run_go_generate__toIntegers_float64_uint64 = toIntegers[float64, uint64]
+	quern_toIntegers_float64_int    quern_gen_is_stale__run_go_generate__toIntegers_float64_int    = toIntegers[float64, int]
+	quern_toIntegers_float64_uint   quern_gen_is_stale__run_go_generate__toIntegers_float64_uint   = toIntegers[float64, uint]
+	quern_toLevels                  quern_gen_is_stale__run_go_generate__toLevels                  = toLevels
+	_                                                                                              = (*quern_gen_is_stale__run_go_generate__level)((*level)(nil))
+	quern_float16FromFloat32        quern_gen_is_stale__run_go_generate__float16FromFloat32        = float16FromFloat32
+	quern_float16FromFloat64        quern_gen_is_stale__run_go_generate__float16FromFloat64        = float16FromFloat64
+	quern_bfloat16FromFloat32       quern_gen_is_stale__run_go_generate__bfloat16FromFloat32       = bfloat16FromFloat32
+	quern_bfloat16FromFloat64       quern_gen_is_stale__run_go_generate__bfloat16FromFloat64       = bfloat16FromFloat64
+	quern_halfFromIntegers          quern_gen_is_stale__run_go_generate__halfFromIntegers          = halfFromIntegers
+	quern_halfWiden                 quern_gen_is_stale__run_go_generate__halfWiden                 = halfWiden
+	quern_float16Arithmetic         quern_gen_is_stale__run_go_generate__float16Arithmetic         = float16Arithmetic
+	quern_bfloat16Arithmetic        quern_gen_is_stale__run_go_generate__bfloat16Arithmetic        = bfloat16Arithmetic
+	quern_bfloat16FMA               quern_gen_is_stale__run_go_generate__bfloat16FMA               = bfloat16FMA
+	quern_halfFields                quern_gen_is_stale__run_go_generate__halfFields                = halfFields
+	_                                                                                              = (*quern_gen_is_stale__run_go_generate__reading)((*reading)(nil))
+	_                               quern_gen_is_stale__run_go_generate__sizeof_half               = [unsafe.Sizeof(*(*half)(nil))]byte{}
+	quern_scaleScalars              quern_gen_is_stale__run_go_generate__scaleScalars              = scaleScalars
+	quern_lookups                   quern_gen_is_stale__run_go_generate__lookups                   = lookups
+	quern_hexadecimal               quern_gen_is_stale__run_go_generate__hexadecimal               = hexadecimal
+	quern_complement                quern_gen_is_stale__run_go_generate__complement                = complement
+	quern_letters                   quern_gen_is_stale__run_go_generate__letters                   = letters
+	quern_letterAt                  quern_gen_is_stale__run_go_generate__letterAt                  = letterAt
+	quern_letterOfNothing           quern_gen_is_stale__run_go_generate__letterOfNothing           = letterOfNothing
+	quern_vec4Scale                 quern_gen_is_stale__run_go_generate__vec4Scale                 = vec4Scale
+	quern_vec4Shift                 quern_gen_is_stale__run_go_generate__vec4Shift                 = vec4Shift
+	quern_vec2Fields                quern_gen_is_stale__run_go_generate__vec2Fields                = vec2Fields
+	quern_vec3Methods               quern_gen_is_stale__run_go_generate__vec3Methods               = vec3Methods
+	quern_vec24Methods              quern_gen_is_stale__run_go_generate__vec24Methods              = vec24Methods
+	quern_pixels                    quern_gen_is_stale__run_go_generate__pixels                    = pixels
+	_                                                                                              = (*quern_gen_is_stale__run_go_generate__pixel)((*pixel)(nil))
+	quern_bodies                    quern_gen_is_stale__run_go_generate__bodies                    = bodies
+	_                                                                                              = (*quern_gen_is_stale__run_go_generate__body)((*body)(nil))
+	quern_halves8                   quern_gen_is_stale__run_go_generate__halves8                   = halves8
+	quern_quads                     quern_gen_is_stale__run_go_generate__quads                     = quads
+	quern_rows                      quern_gen_is_stale__run_go_generate__rows                      = rows
+)
 
 var quernComplex128Operators = gpu.NewKernel(gpu.KernelInfo{
 	Name: "complex128Operators", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:12",
 	Params: []gpu.Param{
 		{Name: "c", Kind: gpu.Struct, Type: "complex128", Size: 16},
-		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16},
-		{Name: "y", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "complex128", Size: 16},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostComplex128Operators,
+	Host:  quernHostComplex128Operators,
+	Plain: quernPlainComplex128Operators,
 })
-
-var _ = complex128Operators // compiled, not called
 
 // LaunchComplex128Operators runs complex128Operators on the grid g.
 //
@@ -54,20 +207,19 @@ var quernComplex64Operators = gpu.NewKernel(gpu.KernelInfo{
 	Name: "complex64Operators", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:46",
 	Params: []gpu.Param{
 		{Name: "c", Kind: gpu.Struct, Type: "complex64", Size: 8},
-		{Name: "x", Kind: gpu.Slice, Type: "complex64", Size: 8},
-		{Name: "y", Kind: gpu.Slice, Type: "complex64", Size: 8},
+		{Name: "x", Kind: gpu.Slice, Type: "complex64", Size: 8, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "complex64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "complex64", Size: 8},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostComplex64Operators,
+	Host:  quernHostComplex64Operators,
+	Plain: quernPlainComplex64Operators,
 })
-
-var _ = complex64Operators // compiled, not called
 
 // LaunchComplex64Operators runs complex64Operators on the grid g.
 //
@@ -88,11 +240,11 @@ func LaunchComplex64Operators(s *gpu.Stream, g gpu.Grid, c complex64, x, y, out 
 var quernComplexFields = gpu.NewKernel(gpu.KernelInfo{
 	Name: "complexFields", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:95",
 	Params: []gpu.Param{
-		{Name: "bias", Kind: gpu.Struct, Type: "wave", Size: 40},
-		{Name: "in", Kind: gpu.Slice, Type: "wave", Size: 40},
-		{Name: "out", Kind: gpu.Slice, Type: "wave", Size: 40},
+		{Name: "bias", Kind: gpu.Struct, Type: "quern.dev/internal/conformance/types.wave", Size: 40, Layout: "struct{Phase uint8; Points [2]complex64; Sum complex128}"},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.wave", Size: 40, Layout: "struct{Phase uint8; Points [2]complex64; Sum complex128}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.wave", Size: 40, Layout: "struct{Phase uint8; Points [2]complex64; Sum complex128}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -100,9 +252,8 @@ var quernComplexFields = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 512,
 	Host:   quernHostComplexFields,
+	Plain:  quernPlainComplexFields,
 })
-
-var _ = complexFields // compiled, not called
 
 // LaunchComplexFields runs complexFields on the grid g.
 //
@@ -122,28 +273,27 @@ func LaunchComplexFields(s *gpu.Stream, g gpu.Grid, bias wave, in, out *gpu.Buff
 var quernComplexLibrary = gpu.NewKernel(gpu.KernelInfo{
 	Name: "complexLibrary", Package: "quern.dev/internal/conformance/types", Pos: "complex.go:125",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "complex128", Size: 16},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}, Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 		{Name: "wide", Sites: []gpu.Site{
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 9},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 46, Col: 37},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 47, Col: 39},
-			{Kind: gpu.IndexSite, File: "trig_reduce.go", Line: 48, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 37},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 47, Col: 39},
+			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 48, Col: 39},
 		}},
 	},
-	Host: quernHostComplexLibrary,
+	Host:  quernHostComplexLibrary,
+	Plain: quernPlainComplexLibrary,
 })
-
-var _ = complexLibrary // compiled, not called
 
 // LaunchComplexLibrary runs complexLibrary on the grid g.
 //
@@ -158,22 +308,525 @@ func LaunchComplexLibrary(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[complex1
 	return l.End()
 }
 
+var quernToIntegers_float32_int8 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,int8]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_int8",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "called", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "asked", Kind: gpu.Slice, Type: "int8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_int8,
+	Plain: quernPlainToIntegers_float32_int8,
+})
+
+var quernToIntegers_float32_uint8 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,uint8]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_uint8",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "called", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_uint8,
+	Plain: quernPlainToIntegers_float32_uint8,
+})
+
+var quernToIntegers_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,int16]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_int16",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "called", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "asked", Kind: gpu.Slice, Type: "int16", Size: 2},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_int16,
+	Plain: quernPlainToIntegers_float32_int16,
+})
+
+var quernToIntegers_float32_uint16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,uint16]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_uint16",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "called", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint16", Size: 2},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_uint16,
+	Plain: quernPlainToIntegers_float32_uint16,
+})
+
+var quernToIntegers_float32_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,int32]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_int32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "called", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "asked", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_int32,
+	Plain: quernPlainToIntegers_float32_int32,
+})
+
+var quernToIntegers_float32_uint32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,uint32]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_uint32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "called", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_uint32,
+	Plain: quernPlainToIntegers_float32_uint32,
+})
+
+var quernToIntegers_float32_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,int64]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_int64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_int64,
+	Plain: quernPlainToIntegers_float32_int64,
+})
+
+var quernToIntegers_float32_uint64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,uint64]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_uint64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_uint64,
+	Plain: quernPlainToIntegers_float32_uint64,
+})
+
+var quernToIntegers_float32_int = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,int]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_int",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "int", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_int,
+	Plain: quernPlainToIntegers_float32_int,
+})
+
+var quernToIntegers_float32_uint = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float32,uint]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float32_uint",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float32_uint,
+	Plain: quernPlainToIntegers_float32_uint,
+})
+
+var quernToIntegers_float64_int8 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,int8]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_int8",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "called", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "asked", Kind: gpu.Slice, Type: "int8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_int8,
+	Plain: quernPlainToIntegers_float64_int8,
+})
+
+var quernToIntegers_float64_uint8 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,uint8]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_uint8",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "called", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_uint8,
+	Plain: quernPlainToIntegers_float64_uint8,
+})
+
+var quernToIntegers_float64_int16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,int16]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_int16",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "called", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "asked", Kind: gpu.Slice, Type: "int16", Size: 2},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_int16,
+	Plain: quernPlainToIntegers_float64_int16,
+})
+
+var quernToIntegers_float64_uint16 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,uint16]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_uint16",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "called", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint16", Size: 2},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_uint16,
+	Plain: quernPlainToIntegers_float64_uint16,
+})
+
+var quernToIntegers_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,int32]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_int32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "called", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "asked", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_int32,
+	Plain: quernPlainToIntegers_float64_int32,
+})
+
+var quernToIntegers_float64_uint32 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,uint32]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_uint32",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "called", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_uint32,
+	Plain: quernPlainToIntegers_float64_uint32,
+})
+
+var quernToIntegers_float64_int64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,int64]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_int64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "int64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_int64,
+	Plain: quernPlainToIntegers_float64_int64,
+})
+
+var quernToIntegers_float64_uint64 = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,uint64]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_uint64",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint64", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_uint64,
+	Plain: quernPlainToIntegers_float64_uint64,
+})
+
+var quernToIntegers_float64_int = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,int]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_int",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "int", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_int,
+	Plain: quernPlainToIntegers_float64_int,
+})
+
+var quernToIntegers_float64_uint = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toIntegers[float64,uint]", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:15",
+	Entry: "toIntegers_float64_uint",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "direct", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "called", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "asked", Kind: gpu.Slice, Type: "uint", Size: 8},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostToIntegers_float64_uint,
+	Plain: quernPlainToIntegers_float64_uint,
+})
+
+// LaunchToIntegers runs toIntegers on the grid g.
+//
+// toIntegers converts floats in all ways, also such as are beyond the integers'
+// range.
+func LaunchToIntegers[From float32 | float64, To int8 | uint8 | int16 | uint16 | int32 | uint32 | int64 | uint64 | int | uint](s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[From], direct, called, asked *gpu.Buffer[To]) error {
+	var k *gpu.Kernel
+	switch interface{}((func(From, To))(nil)).(type) {
+	case func(float32, int8):
+		k = quernToIntegers_float32_int8
+	case func(float32, uint8):
+		k = quernToIntegers_float32_uint8
+	case func(float32, int16):
+		k = quernToIntegers_float32_int16
+	case func(float32, uint16):
+		k = quernToIntegers_float32_uint16
+	case func(float32, int32):
+		k = quernToIntegers_float32_int32
+	case func(float32, uint32):
+		k = quernToIntegers_float32_uint32
+	case func(float32, int64):
+		k = quernToIntegers_float32_int64
+	case func(float32, uint64):
+		k = quernToIntegers_float32_uint64
+	case func(float32, int):
+		k = quernToIntegers_float32_int
+	case func(float32, uint):
+		k = quernToIntegers_float32_uint
+	case func(float64, int8):
+		k = quernToIntegers_float64_int8
+	case func(float64, uint8):
+		k = quernToIntegers_float64_uint8
+	case func(float64, int16):
+		k = quernToIntegers_float64_int16
+	case func(float64, uint16):
+		k = quernToIntegers_float64_uint16
+	case func(float64, int32):
+		k = quernToIntegers_float64_int32
+	case func(float64, uint32):
+		k = quernToIntegers_float64_uint32
+	case func(float64, int64):
+		k = quernToIntegers_float64_int64
+	case func(float64, uint64):
+		k = quernToIntegers_float64_uint64
+	case func(float64, int):
+		k = quernToIntegers_float64_int
+	case func(float64, uint):
+		k = quernToIntegers_float64_uint
+	}
+	l, err := k.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, direct)
+	gpu.SliceArg(l, called)
+	gpu.SliceArg(l, asked)
+	return l.End()
+}
+
+var quernToLevels = gpu.NewKernel(gpu.KernelInfo{
+	Name: "toLevels", Package: "quern.dev/internal/conformance/types", Pos: "convert.go:47",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "levelsOf", Kind: gpu.Slice, Type: "[2]quern.dev/internal/conformance/types.level", Size: 2, Layout: "[2]uint8"},
+		{Name: "packed", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "bytes", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "shorts", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "tiny", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "words", Kind: gpu.Slice, Type: "int32", Size: 4},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 6, 1, 0, 5, 9, 2147483648, 0, -1, 1, 6, 0, 6, 1, 0, 5, 4, 1, 6, 0, 6, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}, Threads: 2},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 6, 1, 0, 5, 9, 2147483648, 0, -1, 1, 6, 0, 6, 1, 0, 5, 4, 1, 6, 0, 6, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 6, 1, 0, 5, 9, 2147483648, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 53, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 58, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 60, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 60, Col: 12},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 60, Col: 23},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 64, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 64, Col: 14},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 64, Col: 28},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 65, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 65, Col: 16},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 66, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 53, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 58, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 60, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 60, Col: 12},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 60, Col: 23},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 64, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 64, Col: 14},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 64, Col: 28},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 65, Col: 2},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 65, Col: 16},
+			{Kind: gpu.IndexSite, File: "convert.go", Line: 66, Col: 2},
+		}},
+	},
+	Host:  quernHostToLevels,
+	Plain: quernPlainToLevels,
+})
+
+// LaunchToLevels runs toLevels on the grid g.
+//
+// toLevels converts in functions and methods, of other types, and computes with
+// constants.
+func LaunchToLevels(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32], levelsOf *gpu.Buffer[[2]level], packed *gpu.Buffer[uint32], bytes *gpu.Buffer[uint8], shorts *gpu.Buffer[int16], tiny *gpu.Buffer[int8], words *gpu.Buffer[int32]) error {
+	l, err := quernToLevels.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, levelsOf)
+	gpu.SliceArg(l, packed)
+	gpu.SliceArg(l, bytes)
+	gpu.SliceArg(l, shorts)
+	gpu.SliceArg(l, tiny)
+	gpu.SliceArg(l, words)
+	return l.End()
+}
+
 var quernFloat16FromFloat32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float16FromFloat32", Package: "quern.dev/internal/conformance/types", Pos: "half.go:8",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostFloat16FromFloat32,
+	Host:  quernHostFloat16FromFloat32,
+	Plain: quernPlainFloat16FromFloat32,
 })
-
-var _ = float16FromFloat32 // compiled, not called
 
 // LaunchFloat16FromFloat32 runs float16FromFloat32 on the grid g.
 //
@@ -191,19 +844,18 @@ func LaunchFloat16FromFloat32(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32],
 var quernFloat16FromFloat64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float16FromFloat64", Package: "quern.dev/internal/conformance/types", Pos: "half.go:17",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostFloat16FromFloat64,
+	Host:  quernHostFloat16FromFloat64,
+	Plain: quernPlainFloat16FromFloat64,
 })
-
-var _ = float16FromFloat64 // compiled, not called
 
 // LaunchFloat16FromFloat64 runs float16FromFloat64 on the grid g.
 //
@@ -221,19 +873,18 @@ func LaunchFloat16FromFloat64(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64],
 var quernBfloat16FromFloat32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bfloat16FromFloat32", Package: "quern.dev/internal/conformance/types", Pos: "half.go:26",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostBfloat16FromFloat32,
+	Host:  quernHostBfloat16FromFloat32,
+	Plain: quernPlainBfloat16FromFloat32,
 })
-
-var _ = bfloat16FromFloat32 // compiled, not called
 
 // LaunchBfloat16FromFloat32 runs bfloat16FromFloat32 on the grid g.
 //
@@ -251,19 +902,18 @@ func LaunchBfloat16FromFloat32(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]
 var quernBfloat16FromFloat64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bfloat16FromFloat64", Package: "quern.dev/internal/conformance/types", Pos: "half.go:35",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostBfloat16FromFloat64,
+	Host:  quernHostBfloat16FromFloat64,
+	Plain: quernPlainBfloat16FromFloat64,
 })
-
-var _ = bfloat16FromFloat64 // compiled, not called
 
 // LaunchBfloat16FromFloat64 runs bfloat16FromFloat64 on the grid g.
 //
@@ -281,19 +931,18 @@ func LaunchBfloat16FromFloat64(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]
 var quernHalfFromIntegers = gpu.NewKernel(gpu.KernelInfo{
 	Name: "halfFromIntegers", Package: "quern.dev/internal/conformance/types", Pos: "half.go:44",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "h", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "b", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "h", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostHalfFromIntegers,
+	Host:  quernHostHalfFromIntegers,
+	Plain: quernPlainHalfFromIntegers,
 })
-
-var _ = halfFromIntegers // compiled, not called
 
 // LaunchHalfFromIntegers runs halfFromIntegers on the grid g.
 //
@@ -312,13 +961,13 @@ func LaunchHalfFromIntegers(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint64], h 
 var quernHalfWiden = gpu.NewKernel(gpu.KernelInfo{
 	Name: "halfWiden", Package: "quern.dev/internal/conformance/types", Pos: "half.go:67",
 	Params: []gpu.Param{
-		{Name: "bits", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "bits", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "h32", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "b32", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "h64", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "b64", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 10, 4, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -335,10 +984,9 @@ var quernHalfWiden = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "half.go", Line: 74, Col: 10},
 		}},
 	},
-	Host: quernHostHalfWiden,
+	Host:  quernHostHalfWiden,
+	Plain: quernPlainHalfWiden,
 })
-
-var _ = halfWiden // compiled, not called
 
 // LaunchHalfWiden runs halfWiden on the grid g.
 //
@@ -359,21 +1007,20 @@ func LaunchHalfWiden(s *gpu.Stream, g gpu.Grid, bits *gpu.Buffer[uint16], h32, b
 var quernFloat16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "float16Arithmetic", Package: "quern.dev/internal/conformance/types", Pos: "half.go:80",
 	Params: []gpu.Param{
-		{Name: "c", Kind: gpu.Struct, Type: "kernel.Float16", Size: 2},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
+		{Name: "c", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostFloat16Arithmetic,
+	Host:  quernHostFloat16Arithmetic,
+	Plain: quernPlainFloat16Arithmetic,
 })
-
-var _ = float16Arithmetic // compiled, not called
 
 // LaunchFloat16Arithmetic runs float16Arithmetic on the grid g.
 //
@@ -394,21 +1041,20 @@ func LaunchFloat16Arithmetic(s *gpu.Stream, g gpu.Grid, c kernel.Float16, x, y, 
 var quernBfloat16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bfloat16Arithmetic", Package: "quern.dev/internal/conformance/types", Pos: "half.go:106",
 	Params: []gpu.Param{
-		{Name: "c", Kind: gpu.Struct, Type: "kernel.BFloat16", Size: 2},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "c", Kind: gpu.Struct, Type: "quern.dev/kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostBfloat16Arithmetic,
+	Host:  quernHostBfloat16Arithmetic,
+	Plain: quernPlainBfloat16Arithmetic,
 })
-
-var _ = bfloat16Arithmetic // compiled, not called
 
 // LaunchBfloat16Arithmetic runs bfloat16Arithmetic on the grid g.
 //
@@ -429,21 +1075,20 @@ func LaunchBfloat16Arithmetic(s *gpu.Stream, g gpu.Grid, c kernel.BFloat16, x, y
 var quernBfloat16FMA = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bfloat16FMA", Package: "quern.dev/internal/conformance/types", Pos: "half.go:132",
 	Params: []gpu.Param{
-		{Name: "c", Kind: gpu.Struct, Type: "kernel.BFloat16", Size: 2},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "c", Kind: gpu.Struct, Type: "quern.dev/kernel.BFloat16", Size: 2},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 10, 3, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostBfloat16FMA,
+	Host:  quernHostBfloat16FMA,
+	Plain: quernPlainBfloat16FMA,
 })
-
-var _ = bfloat16FMA // compiled, not called
 
 // LaunchBfloat16FMA runs bfloat16FMA on the grid g.
 //
@@ -463,11 +1108,11 @@ func LaunchBfloat16FMA(s *gpu.Stream, g gpu.Grid, c kernel.BFloat16, x, y, out *
 var quernHalfFields = gpu.NewKernel(gpu.KernelInfo{
 	Name: "halfFields", Package: "quern.dev/internal/conformance/types", Pos: "half.go:161",
 	Params: []gpu.Param{
-		{Name: "bias", Kind: gpu.Struct, Type: "reading", Size: 32},
-		{Name: "in", Kind: gpu.Slice, Type: "reading", Size: 32},
-		{Name: "out", Kind: gpu.Slice, Type: "reading", Size: 32},
+		{Name: "bias", Kind: gpu.Struct, Type: "quern.dev/internal/conformance/types.reading", Size: 32, Layout: "struct{Valid bool; Low quern.dev/kernel.Float16; Levels [3]quern.dev/kernel.BFloat16; Sum float64; High quern.dev/kernel.Float16}"},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.reading", Size: 32, Layout: "struct{Valid bool; Low quern.dev/kernel.Float16; Levels [3]quern.dev/kernel.BFloat16; Sum float64; High quern.dev/kernel.Float16}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.reading", Size: 32, Layout: "struct{Valid bool; Low quern.dev/kernel.Float16; Levels [3]quern.dev/kernel.BFloat16; Sum float64; High quern.dev/kernel.Float16}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -475,9 +1120,8 @@ var quernHalfFields = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 64, Y: 1, Z: 1},
 	Shared: 128,
 	Host:   quernHostHalfFields,
+	Plain:  quernPlainHalfFields,
 })
-
-var _ = halfFields // compiled, not called
 
 // LaunchHalfFields runs halfFields on the grid g.
 //
@@ -498,22 +1142,21 @@ var quernScaleScalars = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scaleScalars", Package: "quern.dev/internal/conformance/types", Pos: "half.go:192",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "h", Kind: gpu.Slice, Type: "kernel.Float16", Size: 2},
-		{Name: "b", Kind: gpu.Slice, Type: "kernel.BFloat16", Size: 2},
+		{Name: "h", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
+		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 		{Name: "f", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "d", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "n", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 10, 3, 3, 10, 4, 3, 10, 5, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostScaleScalars,
+	Host:  quernHostScaleScalars,
+	Plain: quernPlainScaleScalars,
 })
-
-var _ = scaleScalars // compiled, not called
 
 // LaunchScaleScalars runs scaleScalars on the grid g.
 //
@@ -539,7 +1182,7 @@ var quernLookups = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -549,10 +1192,9 @@ var quernLookups = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "table.go", Line: 56, Col: 11},
 		}},
 	},
-	Host: quernHostLookups,
+	Host:  quernHostLookups,
+	Plain: quernPlainLookups,
 })
-
-var _ = lookups // compiled, not called
 
 // LaunchLookups runs lookups on the grid g.
 //
@@ -569,23 +1211,204 @@ func LaunchLookups(s *gpu.Stream, g gpu.Grid, n int, out *gpu.Buffer[float64], z
 	return l.End()
 }
 
+var quernHexadecimal = gpu.NewKernel(gpu.KernelInfo{
+	Name: "hexadecimal", Package: "quern.dev/internal/conformance/types", Pos: "text.go:20",
+	Params: []gpu.Param{
+		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 26, Col: 3},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 26, Col: 3},
+		}},
+	},
+	Host:  quernHostHexadecimal,
+	Plain: quernPlainHexadecimal,
+})
+
+// LaunchHexadecimal runs hexadecimal on the grid g.
+//
+// hexadecimal writes numbers as text, eight bytes each.
+func LaunchHexadecimal(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint32], out *gpu.Buffer[uint8]) error {
+	l, err := quernHexadecimal.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, x)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernComplement = gpu.NewKernel(gpu.KernelInfo{
+	Name: "complement", Package: "quern.dev/internal/conformance/types", Pos: "text.go:33",
+	Params: []gpu.Param{
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
+		{Name: "wide"},
+	},
+	Host:  quernHostComplement,
+	Plain: quernPlainComplement,
+})
+
+// LaunchComplement runs complement on the grid g.
+//
+// complement looks up a byte among those of a string, as the index of a table.
+func LaunchComplement(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint8]) error {
+	l, err := quernComplement.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, in)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLetters = gpu.NewKernel(gpu.KernelInfo{
+	Name: "letters", Package: "quern.dev/internal/conformance/types", Pos: "text.go:50",
+	Params: []gpu.Param{
+		{Name: "index", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "[6]uint8", Size: 6},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 57, Col: 11},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 66, Col: 12},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 57, Col: 11},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 66, Col: 12},
+		}},
+	},
+	Host:  quernHostLetters,
+	Plain: quernPlainLetters,
+})
+
+// LaunchLetters runs letters on the grid g.
+//
+// letters has strings of all kinds: with bytes that are no text, joined, twice the
+// same, in an expression, and an empty one.
+func LaunchLetters(s *gpu.Stream, g gpu.Grid, index *gpu.Buffer[int64], out *gpu.Buffer[[6]uint8]) error {
+	l, err := quernLetters.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLetterAt = gpu.NewKernel(gpu.KernelInfo{
+	Name: "letterAt", Package: "quern.dev/internal/conformance/types", Pos: "text.go:73",
+	Params: []gpu.Param{
+		{Name: "index", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 11},
+		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 11},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 17},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 11},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 17},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 11},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 2},
+		}},
+	},
+	Host:  quernHostLetterAt,
+	Plain: quernPlainLetterAt,
+})
+
+// LaunchLetterAt runs letterAt on the grid g.
+//
+// letterAt fails where the index is out of range.
+func LaunchLetterAt(s *gpu.Stream, g gpu.Grid, index *gpu.Buffer[int32], out *gpu.Buffer[uint8]) error {
+	l, err := quernLetterAt.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
+var quernLetterOfNothing = gpu.NewKernel(gpu.KernelInfo{
+	Name: "letterOfNothing", Package: "quern.dev/internal/conformance/types", Pos: "text.go:81",
+	Params: []gpu.Param{
+		{Name: "index", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
+	},
+	Code: quernPTX,
+	Variants: []gpu.Variant{
+		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 11},
+		}},
+		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 11},
+		}},
+		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 19},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 11},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 2},
+		}},
+		{Name: "wide", Sites: []gpu.Site{
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 19},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 11},
+			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 2},
+		}},
+	},
+	Host:  quernHostLetterOfNothing,
+	Plain: quernPlainLetterOfNothing,
+})
+
+// LaunchLetterOfNothing runs letterOfNothing on the grid g.
+//
+// letterOfNothing fails always.
+func LaunchLetterOfNothing(s *gpu.Stream, g gpu.Grid, index *gpu.Buffer[int32], out *gpu.Buffer[uint8]) error {
+	l, err := quernLetterOfNothing.Begin(s, g)
+	if err != nil {
+		return err
+	}
+	gpu.SliceArg(l, index)
+	gpu.SliceArg(l, out)
+	return l.End()
+}
+
 var quernVec4Scale = gpu.NewKernel(gpu.KernelInfo{
 	Name: "vec4Scale", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:8",
 	Params: []gpu.Param{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostVec4Scale,
+	Host:  quernHostVec4Scale,
+	Plain: quernPlainVec4Scale,
 })
-
-var _ = vec4Scale // compiled, not called
 
 // LaunchVec4Scale runs vec4Scale on the grid g.
 //
@@ -604,10 +1427,10 @@ func LaunchVec4Scale(s *gpu.Stream, g gpu.Grid, a float32, x, y *gpu.Buffer[kern
 var quernVec4Shift = gpu.NewKernel(gpu.KernelInfo{
 	Name: "vec4Shift", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:18",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
@@ -620,10 +1443,9 @@ var quernVec4Shift = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "vector.go", Line: 20, Col: 2},
 		}},
 	},
-	Host: quernHostVec4Shift,
+	Host:  quernHostVec4Shift,
+	Plain: quernPlainVec4Shift,
 })
-
-var _ = vec4Shift // compiled, not called
 
 // LaunchVec4Shift runs vec4Shift on the grid g.
 //
@@ -642,10 +1464,10 @@ func LaunchVec4Shift(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Vec4[flo
 var quernVec2Fields = gpu.NewKernel(gpu.KernelInfo{
 	Name: "vec2Fields", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:29",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec2[float64]", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 9, 0}},
@@ -658,10 +1480,9 @@ var quernVec2Fields = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "vector.go", Line: 33, Col: 2},
 		}},
 	},
-	Host: quernHostVec2Fields,
+	Host:  quernHostVec2Fields,
+	Plain: quernPlainVec2Fields,
 })
-
-var _ = vec2Fields // compiled, not called
 
 // LaunchVec2Fields runs vec2Fields on the grid g.
 //
@@ -679,20 +1500,19 @@ func LaunchVec2Fields(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[kernel.Vec2[float
 var quernVec3Methods = gpu.NewKernel(gpu.KernelInfo{
 	Name: "vec3Methods", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:39",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec3[int32]", Size: 12},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec3[int32]", Size: 12},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.Vec3[int32]", Size: 12},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[int32]", Size: 12, Layout: "struct{X int32; Y int32; Z int32}", ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[int32]", Size: 12, Layout: "struct{X int32; Y int32; Z int32}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[int32]", Size: 12, Layout: "struct{X int32; Y int32; Z int32}"},
 		{Name: "dots", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
 	},
-	Host: quernHostVec3Methods,
+	Host:  quernHostVec3Methods,
+	Plain: quernPlainVec3Methods,
 })
-
-var _ = vec3Methods // compiled, not called
 
 // LaunchVec3Methods runs vec3Methods on the grid g.
 //
@@ -712,20 +1532,19 @@ func LaunchVec3Methods(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[kernel.V
 var quernVec24Methods = gpu.NewKernel(gpu.KernelInfo{
 	Name: "vec24Methods", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:61",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "kernel.Vec4[int64]", Size: 32},
-		{Name: "y", Kind: gpu.Slice, Type: "kernel.Vec4[int64]", Size: 32},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.Vec4[int64]", Size: 32},
-		{Name: "out2", Kind: gpu.Slice, Type: "kernel.Vec2[int64]", Size: 16},
+		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[int64]", Size: 32, Layout: "struct{X int64; Y int64; Z int64; W int64}", ReadOnly: true},
+		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[int64]", Size: 32, Layout: "struct{X int64; Y int64; Z int64; W int64}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[int64]", Size: 32, Layout: "struct{X int64; Y int64; Z int64; W int64}"},
+		{Name: "out2", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[int64]", Size: 16, Layout: "struct{X int64; Y int64}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostVec24Methods,
+	Host:  quernHostVec24Methods,
+	Plain: quernPlainVec24Methods,
 })
-
-var _ = vec24Methods // compiled, not called
 
 // LaunchVec24Methods runs vec24Methods on the grid g.
 //
@@ -745,19 +1564,18 @@ func LaunchVec24Methods(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[kernel.
 var quernPixels = gpu.NewKernel(gpu.KernelInfo{
 	Name: "pixels", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:89",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "pixel", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "pixel", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.pixel", Size: 4, Layout: "struct{R uint8; G uint8; B uint8; A uint8}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.pixel", Size: 4, Layout: "struct{R uint8; G uint8; B uint8; A uint8}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 4, 10, 0, 0, 4, 8, 5, 4, 9, 0, 10, 1, 0, 4, 10, 1, 0, 4, 8, 5, 4, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 4, 10, 0, 0, 4, 8, 5, 4, 9, 0, 10, 1, 0, 4, 10, 1, 0, 4, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostPixels,
+	Host:  quernHostPixels,
+	Plain: quernPlainPixels,
 })
-
-var _ = pixels // compiled, not called
 
 // LaunchPixels runs pixels on the grid g.
 //
@@ -776,19 +1594,18 @@ var quernBodies = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bodies", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:106",
 	Params: []gpu.Param{
 		{Name: "dt", Kind: gpu.Scalar, Type: "float32", Size: 4},
-		{Name: "in", Kind: gpu.Slice, Type: "body", Size: 32},
-		{Name: "out", Kind: gpu.Slice, Type: "body", Size: 32},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.body", Size: 32, Layout: "struct{Position struct{X float32; Y float32; Z float32}; Velocity struct{X float32; Y float32; Z float32}; Mass float32; ID int32}", ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.body", Size: 32, Layout: "struct{Position struct{X float32; Y float32; Z float32}; Velocity struct{X float32; Y float32; Z float32}; Mass float32; ID int32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostBodies,
+	Host:  quernHostBodies,
+	Plain: quernPlainBodies,
 })
-
-var _ = bodies // compiled, not called
 
 // LaunchBodies runs bodies on the grid g.
 //
@@ -807,19 +1624,18 @@ func LaunchBodies(s *gpu.Stream, g gpu.Grid, dt float32, in, out *gpu.Buffer[bod
 var quernHalves8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "halves8", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:118",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
-		{Name: "out", Kind: gpu.Slice, Type: "[8]kernel.Float16", Size: 16},
+		{Name: "in", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.Float16", Size: 16, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.Float16", Size: 16},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}, Threads: 2},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostHalves8,
+	Host:  quernHostHalves8,
+	Plain: quernPlainHalves8,
 })
-
-var _ = halves8 // compiled, not called
 
 // LaunchHalves8 runs halves8 on the grid g.
 //
@@ -837,10 +1653,10 @@ func LaunchHalves8(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[[8]kernel.Floa
 var quernQuads = gpu.NewKernel(gpu.KernelInfo{
 	Name: "quads", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:132",
 	Params: []gpu.Param{
-		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
@@ -857,10 +1673,9 @@ var quernQuads = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "vector.go", Line: 139, Col: 3},
 		}},
 	},
-	Host: quernHostQuads,
+	Host:  quernHostQuads,
+	Plain: quernPlainQuads,
 })
-
-var _ = quads // compiled, not called
 
 // LaunchQuads runs quads on the grid g.
 //
@@ -880,19 +1695,18 @@ var quernRows = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rows", Package: "quern.dev/internal/conformance/types", Pos: "vector.go:146",
 	Params: []gpu.Param{
 		{Name: "k", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "m", Kind: gpu.Slice, Type: "[4][4]float32", Size: 64},
-		{Name: "out", Kind: gpu.Slice, Type: "kernel.Vec4[float32]", Size: 16},
+		{Name: "m", Kind: gpu.Slice, Type: "[4][4]float32", Size: 64, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
 	},
-	Host: quernHostRows,
+	Host:  quernHostRows,
+	Plain: quernPlainRows,
 })
-
-var _ = rows // compiled, not called
 
 // LaunchRows runs rows on the grid g.
 //
@@ -906,6 +1720,11 @@ func LaunchRows(s *gpu.Stream, g gpu.Grid, k int, m *gpu.Buffer[[4][4]float32], 
 	gpu.SliceArg(l, m)
 	gpu.SliceArg(l, out)
 	return l.End()
+}
+
+func quernPlainComplex128Operators(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[complex128](r, 0), host.Slice[complex128](r, 1), host.Slice[complex128](r, 2), host.Slice[complex128](r, 3), host.Slice[uint8](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_complex128Operators(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostComplex128Operators(r *host.Run) {
@@ -1050,6 +1869,12 @@ func quernRow1Complex128Operators(r *host.Run, out []complex128, base int, x, y 
 			}
 		}
 	}
+}
+
+//line quern_gen.go:1875:1
+func quernPlainComplex64Operators(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[complex64](r, 0), host.Slice[complex64](r, 1), host.Slice[complex64](r, 2), host.Slice[complex64](r, 3), host.Slice[uint8](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_complex64Operators(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostComplex64Operators(r *host.Run) {
@@ -1210,6 +2035,12 @@ func quernRow1Complex64Operators(r *host.Run, out []complex64, base int, x, y []
 	}
 }
 
+//line quern_gen.go:2039:1
+func quernPlainComplexFields(r *host.Run) {
+	v0, v1, v2 := host.Value[wave](r, 0), host.Slice[wave](r, 1), host.Slice[wave](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_complexFields(t, v0, v1, v2) })
+}
+
 func quernHostComplexFields(r *host.Run) {
 	bias := host.Value[wave](r, 0)
 	in := host.Slice[wave](r, 1)
@@ -1257,6 +2088,7 @@ func quernRow1ComplexFields(r *host.Run, ws []wave, first, base int, in []wave, 
 }
 
 //go:noinline
+//line quern_gen.go:2092:1
 func quernRow2ComplexFields(r *host.Run, ws []wave, first2, base int, out []wave, tile *[64]complex64, t5 amplitude, bias wave) {
 	wRow := ws[first2:][:64]
 	if base >= 0 && 64 <= len(out)-base && len(out)-base >= 64 {
@@ -1269,7 +2101,7 @@ func quernRow2ComplexFields(r *host.Run, ws []wave, first2, base int, out []wave
 			t4 := &w.Sum
 //line complex.go:108
 			accumulate(t4, t5)
-			w.Phase += uint8(real(local[threadX%3]))
+			w.Phase += host.Narrow[uint8](real(local[threadX%3]))
 			w.Points[0] = local[(threadX+1)%3]
 			result0 := w.Sum.power()
 			t7 := float32(result0)
@@ -1296,7 +2128,7 @@ func quernRow2ComplexFields(r *host.Run, ws []wave, first2, base int, out []wave
 		t4 := &w.Sum
 //line complex.go:108
 		accumulate(t4, t5)
-		w.Phase += uint8(real(local[threadX%3]))
+		w.Phase += host.Narrow[uint8](real(local[threadX%3]))
 		w.Points[0] = local[(threadX+1)%3]
 		result0 := w.Sum.power()
 		t7 := float32(result0)
@@ -1309,6 +2141,12 @@ func quernRow2ComplexFields(r *host.Run, ws []wave, first2, base int, out []wave
 		}
 		out[t1] = *w
 	}
+}
+
+//line quern_gen.go:2147:1
+func quernPlainComplexLibrary(r *host.Run) {
+	v0, v1 := host.Slice[complex128](r, 0), host.Slice[complex128](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_complexLibrary(t, v0, v1) })
 }
 
 func quernHostComplexLibrary(r *host.Run) {
@@ -1382,6 +2220,2067 @@ func quernRow1ComplexLibrary(r *host.Run, out []complex128, base int, x []comple
 	}
 }
 
+//line quern_gen.go:2224:1
+func quernPlainToIntegers_float32_int8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int8](r, 1), host.Slice[int8](r, 2), host.Slice[int8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_int8(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_int8(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[int8](r, 1)
+	called := host.Slice[int8](r, 2)
+	asked := host.Slice[int8](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_int8(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_int8(r *host.Run, base int, x []float32, direct, called, asked []int8, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[int8](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int8(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[int8](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[int8](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int8(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[int8](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_int8 is types.truncated.
+//
+//line quern_gen.go:2303:1
+func quernFunc1ToIntegers_float32_int8(x float32) int8 {
+//line convert.go:9
+	return host.Narrow[int8](x)
+}
+
+//line quern_gen.go:2309:1
+func quernPlainToIntegers_float32_uint8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_uint8(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_uint8(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[uint8](r, 1)
+	called := host.Slice[uint8](r, 2)
+	asked := host.Slice[uint8](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_uint8(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_uint8(r *host.Run, base int, x []float32, direct, called, asked []uint8, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[uint8](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint8(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[uint8](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[uint8](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint8(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[uint8](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_uint8 is types.truncated.
+//
+//line quern_gen.go:2388:1
+func quernFunc1ToIntegers_float32_uint8(x float32) uint8 {
+//line convert.go:9
+	return host.Narrow[uint8](x)
+}
+
+//line quern_gen.go:2394:1
+func quernPlainToIntegers_float32_int16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int16](r, 1), host.Slice[int16](r, 2), host.Slice[int16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_int16(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_int16(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[int16](r, 1)
+	called := host.Slice[int16](r, 2)
+	asked := host.Slice[int16](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_int16(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_int16(r *host.Run, base int, x []float32, direct, called, asked []int16, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[int16](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int16(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[int16](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[int16](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int16(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[int16](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_int16 is types.truncated.
+//
+//line quern_gen.go:2473:1
+func quernFunc1ToIntegers_float32_int16(x float32) int16 {
+//line convert.go:9
+	return host.Narrow[int16](x)
+}
+
+//line quern_gen.go:2479:1
+func quernPlainToIntegers_float32_uint16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[uint16](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_uint16(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_uint16(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[uint16](r, 1)
+	called := host.Slice[uint16](r, 2)
+	asked := host.Slice[uint16](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_uint16(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_uint16(r *host.Run, base int, x []float32, direct, called, asked []uint16, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[uint16](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint16(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[uint16](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[uint16](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint16(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[uint16](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_uint16 is types.truncated.
+//
+//line quern_gen.go:2558:1
+func quernFunc1ToIntegers_float32_uint16(x float32) uint16 {
+//line convert.go:9
+	return host.Narrow[uint16](x)
+}
+
+//line quern_gen.go:2564:1
+func quernPlainToIntegers_float32_int32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_int32(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_int32(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[int32](r, 1)
+	called := host.Slice[int32](r, 2)
+	asked := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_int32(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_int32(r *host.Run, base int, x []float32, direct, called, asked []int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[int32](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int32(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[int32](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[int32](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int32(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[int32](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_int32 is types.truncated.
+//
+//line quern_gen.go:2643:1
+func quernFunc1ToIntegers_float32_int32(x float32) int32 {
+//line convert.go:9
+	return host.Narrow[int32](x)
+}
+
+//line quern_gen.go:2649:1
+func quernPlainToIntegers_float32_uint32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_uint32(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_uint32(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[uint32](r, 1)
+	called := host.Slice[uint32](r, 2)
+	asked := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_uint32(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_uint32(r *host.Run, base int, x []float32, direct, called, asked []uint32, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[uint32](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint32(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[uint32](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[uint32](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint32(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[uint32](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_uint32 is types.truncated.
+//
+//line quern_gen.go:2728:1
+func quernFunc1ToIntegers_float32_uint32(x float32) uint32 {
+//line convert.go:9
+	return host.Narrow[uint32](x)
+}
+
+//line quern_gen.go:2734:1
+func quernPlainToIntegers_float32_int64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int64](r, 1), host.Slice[int64](r, 2), host.Slice[int64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_int64(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_int64(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[int64](r, 1)
+	called := host.Slice[int64](r, 2)
+	asked := host.Slice[int64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_int64(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_int64(r *host.Run, base int, x []float32, direct, called, asked []int64, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Int64[int64](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int64(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Int64[int64](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Int64[int64](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int64(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Int64[int64](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_int64 is types.truncated.
+//
+//line quern_gen.go:2813:1
+func quernFunc1ToIntegers_float32_int64(x float32) int64 {
+//line convert.go:9
+	return host.Int64[int64](x)
+}
+
+//line quern_gen.go:2819:1
+func quernPlainToIntegers_float32_uint64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[uint64](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_uint64(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_uint64(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[uint64](r, 1)
+	called := host.Slice[uint64](r, 2)
+	asked := host.Slice[uint64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_uint64(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_uint64(r *host.Run, base int, x []float32, direct, called, asked []uint64, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Uint64[uint64](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint64(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Uint64[uint64](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Uint64[uint64](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint64(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Uint64[uint64](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_uint64 is types.truncated.
+//
+//line quern_gen.go:2898:1
+func quernFunc1ToIntegers_float32_uint64(x float32) uint64 {
+//line convert.go:9
+	return host.Uint64[uint64](x)
+}
+
+//line quern_gen.go:2904:1
+func quernPlainToIntegers_float32_int(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int](r, 1), host.Slice[int](r, 2), host.Slice[int](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_int(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_int(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[int](r, 1)
+	called := host.Slice[int](r, 2)
+	asked := host.Slice[int](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_int(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_int(r *host.Run, base int, x []float32, direct, called, asked []int, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Int64[int](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Int64[int](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Int64[int](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_int(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Int64[int](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_int is types.truncated.
+//
+//line quern_gen.go:2983:1
+func quernFunc1ToIntegers_float32_int(x float32) int {
+//line convert.go:9
+	return host.Int64[int](x)
+}
+
+//line quern_gen.go:2989:1
+func quernPlainToIntegers_float32_uint(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[uint](r, 1), host.Slice[uint](r, 2), host.Slice[uint](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float32_uint(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float32_uint(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	direct := host.Slice[uint](r, 1)
+	called := host.Slice[uint](r, 2)
+	asked := host.Slice[uint](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float32_uint(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float32_uint(r *host.Run, base int, x []float32, direct, called, asked []uint, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Uint64[uint](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Uint64[uint](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Uint64[uint](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float32_uint(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Uint64[uint](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float32_uint is types.truncated.
+//
+//line quern_gen.go:3068:1
+func quernFunc1ToIntegers_float32_uint(x float32) uint {
+//line convert.go:9
+	return host.Uint64[uint](x)
+}
+
+//line quern_gen.go:3074:1
+func quernPlainToIntegers_float64_int8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[int8](r, 1), host.Slice[int8](r, 2), host.Slice[int8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_int8(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_int8(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[int8](r, 1)
+	called := host.Slice[int8](r, 2)
+	asked := host.Slice[int8](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_int8(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_int8(r *host.Run, base int, x []float64, direct, called, asked []int8, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[int8](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int8(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[int8](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[int8](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int8(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[int8](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_int8 is types.truncated.
+//
+//line quern_gen.go:3153:1
+func quernFunc1ToIntegers_float64_int8(x float64) int8 {
+//line convert.go:9
+	return host.Narrow[int8](x)
+}
+
+//line quern_gen.go:3159:1
+func quernPlainToIntegers_float64_uint8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[uint8](r, 1), host.Slice[uint8](r, 2), host.Slice[uint8](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_uint8(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_uint8(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[uint8](r, 1)
+	called := host.Slice[uint8](r, 2)
+	asked := host.Slice[uint8](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_uint8(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_uint8(r *host.Run, base int, x []float64, direct, called, asked []uint8, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[uint8](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint8(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[uint8](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[uint8](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint8(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[uint8](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_uint8 is types.truncated.
+//
+//line quern_gen.go:3238:1
+func quernFunc1ToIntegers_float64_uint8(x float64) uint8 {
+//line convert.go:9
+	return host.Narrow[uint8](x)
+}
+
+//line quern_gen.go:3244:1
+func quernPlainToIntegers_float64_int16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[int16](r, 1), host.Slice[int16](r, 2), host.Slice[int16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_int16(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_int16(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[int16](r, 1)
+	called := host.Slice[int16](r, 2)
+	asked := host.Slice[int16](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_int16(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_int16(r *host.Run, base int, x []float64, direct, called, asked []int16, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[int16](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int16(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[int16](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[int16](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int16(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[int16](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_int16 is types.truncated.
+//
+//line quern_gen.go:3323:1
+func quernFunc1ToIntegers_float64_int16(x float64) int16 {
+//line convert.go:9
+	return host.Narrow[int16](x)
+}
+
+//line quern_gen.go:3329:1
+func quernPlainToIntegers_float64_uint16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[uint16](r, 1), host.Slice[uint16](r, 2), host.Slice[uint16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_uint16(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_uint16(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[uint16](r, 1)
+	called := host.Slice[uint16](r, 2)
+	asked := host.Slice[uint16](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_uint16(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_uint16(r *host.Run, base int, x []float64, direct, called, asked []uint16, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[uint16](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint16(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[uint16](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[uint16](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint16(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[uint16](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_uint16 is types.truncated.
+//
+//line quern_gen.go:3408:1
+func quernFunc1ToIntegers_float64_uint16(x float64) uint16 {
+//line convert.go:9
+	return host.Narrow[uint16](x)
+}
+
+//line quern_gen.go:3414:1
+func quernPlainToIntegers_float64_int32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_int32(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_int32(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[int32](r, 1)
+	called := host.Slice[int32](r, 2)
+	asked := host.Slice[int32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_int32(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_int32(r *host.Run, base int, x []float64, direct, called, asked []int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[int32](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int32(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[int32](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[int32](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int32(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[int32](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_int32 is types.truncated.
+//
+//line quern_gen.go:3493:1
+func quernFunc1ToIntegers_float64_int32(x float64) int32 {
+//line convert.go:9
+	return host.Narrow[int32](x)
+}
+
+//line quern_gen.go:3499:1
+func quernPlainToIntegers_float64_uint32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[uint32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_uint32(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_uint32(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[uint32](r, 1)
+	called := host.Slice[uint32](r, 2)
+	asked := host.Slice[uint32](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_uint32(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_uint32(r *host.Run, base int, x []float64, direct, called, asked []uint32, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Narrow[uint32](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint32(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Narrow[uint32](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Narrow[uint32](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint32(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Narrow[uint32](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_uint32 is types.truncated.
+//
+//line quern_gen.go:3578:1
+func quernFunc1ToIntegers_float64_uint32(x float64) uint32 {
+//line convert.go:9
+	return host.Narrow[uint32](x)
+}
+
+//line quern_gen.go:3584:1
+func quernPlainToIntegers_float64_int64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[int64](r, 1), host.Slice[int64](r, 2), host.Slice[int64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_int64(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_int64(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[int64](r, 1)
+	called := host.Slice[int64](r, 2)
+	asked := host.Slice[int64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_int64(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_int64(r *host.Run, base int, x []float64, direct, called, asked []int64, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Int64[int64](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int64(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Int64[int64](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Int64[int64](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int64(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Int64[int64](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_int64 is types.truncated.
+//
+//line quern_gen.go:3663:1
+func quernFunc1ToIntegers_float64_int64(x float64) int64 {
+//line convert.go:9
+	return host.Int64[int64](x)
+}
+
+//line quern_gen.go:3669:1
+func quernPlainToIntegers_float64_uint64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[uint64](r, 1), host.Slice[uint64](r, 2), host.Slice[uint64](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_uint64(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_uint64(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[uint64](r, 1)
+	called := host.Slice[uint64](r, 2)
+	asked := host.Slice[uint64](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_uint64(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_uint64(r *host.Run, base int, x []float64, direct, called, asked []uint64, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Uint64[uint64](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint64(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Uint64[uint64](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Uint64[uint64](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint64(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Uint64[uint64](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_uint64 is types.truncated.
+//
+//line quern_gen.go:3748:1
+func quernFunc1ToIntegers_float64_uint64(x float64) uint64 {
+//line convert.go:9
+	return host.Uint64[uint64](x)
+}
+
+//line quern_gen.go:3754:1
+func quernPlainToIntegers_float64_int(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[int](r, 1), host.Slice[int](r, 2), host.Slice[int](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_int(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_int(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[int](r, 1)
+	called := host.Slice[int](r, 2)
+	asked := host.Slice[int](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_int(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_int(r *host.Run, base int, x []float64, direct, called, asked []int, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Int64[int](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Int64[int](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Int64[int](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_int(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Int64[int](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_int is types.truncated.
+//
+//line quern_gen.go:3833:1
+func quernFunc1ToIntegers_float64_int(x float64) int {
+//line convert.go:9
+	return host.Int64[int](x)
+}
+
+//line quern_gen.go:3839:1
+func quernPlainToIntegers_float64_uint(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[uint](r, 1), host.Slice[uint](r, 2), host.Slice[uint](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_toIntegers_float64_uint(t, v0, v1, v2, v3) })
+}
+
+func quernHostToIntegers_float64_uint(r *host.Run) {
+	x := host.Slice[float64](r, 0)
+	direct := host.Slice[uint](r, 1)
+	called := host.Slice[uint](r, 2)
+	asked := host.Slice[uint](r, 3)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToIntegers_float64_uint(r, base, x, direct, called, asked, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToIntegers_float64_uint(r *host.Run, base int, x []float64, direct, called, asked []uint, dimX int) {
+	count := max(0, min(dimX, len(x)-base, len(direct)-base, len(called)-base, len(asked)-base))
+	if base >= 0 && count <= len(direct)-base && count <= len(x)-base && count <= len(called)-base && count <= len(asked)-base {
+		row := direct[base:][:count]
+		row2 := x[base:][:count]
+		row3 := called[base:][:count]
+		row4 := asked[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line convert.go:17:10000
+			row[threadX] = host.Uint64[uint](row2[threadX])
+//line convert.go:18:10000
+			t1 := row2[threadX]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint(t1)
+//line convert.go:19:10000
+			row3[threadX] = result0
+//line convert.go:19:10000
+			row4[threadX] = host.Uint64[uint](row2[threadX])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+		return
+//line convert.go:22:10000
+	}
+//line convert.go:23:10000
+	for threadX := range dimX {
+//line convert.go:24:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:25:10000
+		i := base + threadX
+//line convert.go:16:10000
+		if i < len(x) && i < len(direct) && i < len(called) && i < len(asked) {
+//line convert.go:17:10000
+			direct[i] = host.Uint64[uint](x[i])
+//line convert.go:18:10000
+			t1 := x[i]
+//line convert.go:18:10000
+			result0 := quernFunc1ToIntegers_float64_uint(t1)
+//line convert.go:18:10000
+			called[i] = result0
+//line convert.go:19:10000
+			asked[i] = host.Uint64[uint](x[i])
+//line convert.go:20:10000
+		}
+//line convert.go:21:10000
+	}
+//line convert.go:22:10000
+}
+
+// quernFunc1ToIntegers_float64_uint is types.truncated.
+//
+//line quern_gen.go:3918:1
+func quernFunc1ToIntegers_float64_uint(x float64) uint {
+//line convert.go:9
+	return host.Uint64[uint](x)
+}
+
+//line quern_gen.go:3924:1
+func quernPlainToLevels(r *host.Run) {
+	v0, v1, v2, v3, v4, v5, v6 := host.Slice[float32](r, 0), host.Slice[[2]level](r, 1), host.Slice[uint32](r, 2), host.Slice[uint8](r, 3), host.Slice[int16](r, 4), host.Slice[int8](r, 5), host.Slice[int32](r, 6)
+	host.Plain(r, func(t kernel.Thread) { quern_toLevels(t, v0, v1, v2, v3, v4, v5, v6) })
+}
+
+func quernHostToLevels(r *host.Run) {
+	x := host.Slice[float32](r, 0)
+	levelsOf := host.Slice[[2]level](r, 1)
+	packed := host.Slice[uint32](r, 2)
+	bytes := host.Slice[uint8](r, 3)
+	shorts := host.Slice[int16](r, 4)
+	tiny := host.Slice[int8](r, 5)
+	words := host.Slice[int32](r, 6)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	var huge float32 = 1e+10
+	t29 := host.Narrow[int32](huge)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1ToLevels(r, base, x, levelsOf, packed, bytes, shorts, tiny, words, t29, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1ToLevels(r *host.Run, base int, x []float32, levelsOf [][2]level, packed []uint32, bytes []uint8, shorts []int16, tiny []int8, words []int32, t29 int32, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base && count <= len(levelsOf)-base && count <= len(packed)-base && count <= len(bytes)-base && count <= len(shorts)-base && count <= len(tiny)-base {
+		row := x[base:][:count]
+		row2 := levelsOf[base:][:count]
+		row3 := packed[base:][:count]
+		row4 := bytes[base:][:count]
+		row5 := shorts[base:][:count]
+		row6 := tiny[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+			t24 := 6 * i
+			t26 := 6*i + 1
+			t28 := 6*i + 2
+			t33 := 6*i + 3
+			t35 := 6*i + 4
+//line convert.go:52:10000
+			p := [2]duo{duo{R: row[threadX], G: row[threadX]}, duo{R: 1}}
+//line convert.go:53:10000
+			result0 := quernFunc1ToLevels(&p[0])
+//line convert.go:54:10000
+			row2[threadX] = result0
+//line convert.go:54:10000
+			t2 := p[:]
+//line convert.go:54:10000
+			sum, high, ok := quernFunc2ToLevels(t2)
+//line convert.go:55:10000
+			sum2 := sum
+//line convert.go:56:10000
+			high2 := high
+//line convert.go:57:10000
+			ok2 := ok
+//line convert.go:55:10000
+			if ok2 {
+//line convert.go:56:10000
+				sum2 += uint32(high2)
+//line convert.go:57:10000
+			}
+//line convert.go:58:10000
+			row3[threadX] = sum2
+//line convert.go:59:10000
+			s := levels.Scale{By: 2}
+//line convert.go:60:10000
+			_ = row4[threadX]
+//line convert.go:60:10000
+			_ = row5[threadX]
+//line convert.go:60:10000
+			_ = row6[threadX]
+//line convert.go:61:10000
+			t12 := row[threadX]
+//line convert.go:60:10000
+			result02 := quernFunc3ToLevels(t12)
+//line convert.go:61:10000
+			t14 := result02
+//line convert.go:62:10000
+			t15 := row[threadX]
+//line convert.go:60:10000
+			result03 := quernFunc4ToLevels(&s, t15)
+//line convert.go:61:10000
+			t17 := result03
+//line convert.go:60:10000
+			result04 := levels.NewGauge(3)
+//line convert.go:61:10000
+			t19 := row[threadX]
+//line convert.go:60:10000
+			result05 := result04.Level(t19)
+//line convert.go:61:10000
+			t21 := result05
+//line convert.go:62:10000
+			row4[threadX] = t14
+//line convert.go:63:10000
+			row5[threadX] = t17
+//line convert.go:64:10000
+			row6[threadX] = t21
+//line convert.go:62:10000
+			t22 := float64(row[threadX])
+//line convert.go:63:10000
+			z := complex(t22, -1e+300)
+//line convert.go:63:10000
+			h := kernel.ToFloat16[float32](row[threadX])
+//line convert.go:64:10000
+			_ = words[t24]
+//line convert.go:64:10000
+			_ = words[t26]
+//line convert.go:64:10000
+			_ = words[t28]
+//line convert.go:65:10000
+			t30 := host.Narrow[int32](real(z))
+//line convert.go:66:10000
+			t31 := host.Narrow[int32](imag(z))
+//line convert.go:64:10000
+			words[t24] = t29
+//line convert.go:64:10000
+			words[t26] = t30
+//line convert.go:64:10000
+			words[t28] = t31
+//line convert.go:65:10000
+			_ = words[t33]
+//line convert.go:65:10000
+			_ = words[t35]
+//line convert.go:66:10000
+			t36 := host.Narrow[int32](h.Float64() * 1e+06)
+//line convert.go:67:10000
+			t37 := host.Narrow[int32](row[threadX] * row[threadX])
+//line convert.go:65:10000
+			words[t33] = t36
+//line convert.go:65:10000
+			words[t35] = t37
+//line convert.go:66:10000
+			words[6*i+5] = int32(uint8(host.Narrow[int32](row[threadX]))) + int32(float32(uint8(i))*0.5)
+//line convert.go:67:10000
+		}
+//line convert.go:68:10000
+		return
+//line convert.go:69:10000
+	}
+//line convert.go:70:10000
+	for threadX := range dimX {
+//line convert.go:71:10000
+		r.ThreadIdx.X = threadX
+//line convert.go:72:10000
+		i := base + threadX
+//line convert.go:73:10000
+		t24 := 6 * i
+//line convert.go:74:10000
+		t26 := 6*i + 1
+//line convert.go:75:10000
+		t28 := 6*i + 2
+//line convert.go:76:10000
+		t33 := 6*i + 3
+//line convert.go:77:10000
+		t35 := 6*i + 4
+//line convert.go:49:10000
+		if i >= len(x) {
+//line convert.go:50:10000
+			continue
+//line convert.go:51:10000
+		}
+//line convert.go:52:10000
+		p := [2]duo{duo{R: x[i], G: x[i]}, duo{R: 1}}
+//line convert.go:53:10000
+		result0 := quernFunc1ToLevels(&p[0])
+//line convert.go:53:10000
+		levelsOf[i] = result0
+//line convert.go:54:10000
+		t2 := p[:]
+//line convert.go:54:10000
+		sum, high, ok := quernFunc2ToLevels(t2)
+//line convert.go:55:10000
+		sum2 := sum
+//line convert.go:56:10000
+		high2 := high
+//line convert.go:57:10000
+		ok2 := ok
+//line convert.go:55:10000
+		if ok2 {
+//line convert.go:56:10000
+			sum2 += uint32(high2)
+//line convert.go:57:10000
+		}
+//line convert.go:58:10000
+		packed[i] = sum2
+//line convert.go:59:10000
+		s := levels.Scale{By: 2}
+//line convert.go:60:10000
+		_ = bytes[i]
+//line convert.go:60:10000
+		_ = shorts[i]
+//line convert.go:60:10000
+		_ = tiny[i]
+//line convert.go:60:10000
+		t12 := x[i]
+//line convert.go:60:10000
+		result02 := quernFunc3ToLevels(t12)
+//line convert.go:61:10000
+		t14 := result02
+//line convert.go:60:10000
+		t15 := x[i]
+//line convert.go:60:10000
+		result03 := quernFunc4ToLevels(&s, t15)
+//line convert.go:61:10000
+		t17 := result03
+//line convert.go:60:10000
+		result04 := levels.NewGauge(3)
+//line convert.go:60:10000
+		t19 := x[i]
+//line convert.go:60:10000
+		result05 := result04.Level(t19)
+//line convert.go:61:10000
+		t21 := result05
+//line convert.go:60:10000
+		bytes[i] = t14
+//line convert.go:60:10000
+		shorts[i] = t17
+//line convert.go:60:10000
+		tiny[i] = t21
+//line convert.go:62:10000
+		t22 := float64(x[i])
+//line convert.go:63:10000
+		z := complex(t22, -1e+300)
+//line convert.go:63:10000
+		h := kernel.ToFloat16[float32](x[i])
+//line convert.go:64:10000
+		_ = words[t24]
+//line convert.go:64:10000
+		_ = words[t26]
+//line convert.go:64:10000
+		_ = words[t28]
+//line convert.go:65:10000
+		t30 := host.Narrow[int32](real(z))
+//line convert.go:66:10000
+		t31 := host.Narrow[int32](imag(z))
+//line convert.go:64:10000
+		words[t24] = t29
+//line convert.go:64:10000
+		words[t26] = t30
+//line convert.go:64:10000
+		words[t28] = t31
+//line convert.go:65:10000
+		_ = words[t33]
+//line convert.go:65:10000
+		_ = words[t35]
+//line convert.go:66:10000
+		t36 := host.Narrow[int32](h.Float64() * 1e+06)
+//line convert.go:65:10000
+		t37 := host.Narrow[int32](x[i] * x[i])
+//line convert.go:65:10000
+		words[t33] = t36
+//line convert.go:65:10000
+		words[t35] = t37
+//line convert.go:66:10000
+		words[6*i+5] = int32(uint8(host.Narrow[int32](x[i]))) + int32(float32(uint8(i))*0.5)
+//line convert.go:67:10000
+	}
+//line convert.go:68:10000
+}
+
+// quernFunc1ToLevels is types.duo.levels.
+//
+//line quern_gen.go:4196:1
+func quernFunc1ToLevels(p *duo) [2]level {
+//line convert.go:29:10000
+	return [2]level{host.Narrow[level](p.R), host.Narrow[level](255 * p.G)}
+//line convert.go:30:10000
+}
+
+// quernFunc2ToLevels is types.pack.
+//
+//line quern_gen.go:4205:1
+func quernFunc2ToLevels(p []duo) (uint32, int8, bool) {
+//line convert.go:32:10000
+	var sum uint32
+//line convert.go:33:10000
+	for i := 0; i < len(p); i++ {
+//line convert.go:34:10000
+		t1 := p
+//line convert.go:35:10000
+		t2 := i
+//line convert.go:34:10000
+		_ = t1[t2]
+//line convert.go:34:10000
+		result0 := quernFunc1ToLevels(&t1[t2])
+//line convert.go:35:10000
+		l := result0
+//line convert.go:35:10000
+		sum = sum<<8 | uint32(l[0])
+//line convert.go:36:10000
+		if l[1] > 200 {
+//line convert.go:37:10000
+			t4 := sum
+//line convert.go:37:10000
+			t5 := host.Narrow[int8](p[i].G * 1e+06)
+//line convert.go:38:10000
+			return t4, t5, true
+//line convert.go:39:10000
+		}
+//line convert.go:40:10000
+	}
+//line convert.go:40:10000
+	t6 := sum
+//line convert.go:41:10000
+	return t6, -1, false
+//line convert.go:42:10000
+}
+
+// quernFunc3ToLevels is levels.Byte.
+//
+//line quern_gen.go:4244:1
+func quernFunc3ToLevels(x float32) uint8 {
+//line quern.dev/internal/conformance/types/levels/levels.go:8
+	t1 := x
+//line quern.dev/internal/conformance/types/levels/levels.go:8
+	result0 := quernFunc5ToLevels(t1)
+//line quern.dev/internal/conformance/types/levels/levels.go:9:20000
+	return result0
+//line quern.dev/internal/conformance/types/levels/levels.go:10:20000
+}
+
+// quernFunc4ToLevels is levels.Scale.Level.
+//
+//line quern_gen.go:4257:1
+func quernFunc4ToLevels(s *levels.Scale, x float32) int16 {
+//line quern.dev/internal/conformance/types/levels/levels.go:17:20000
+	if s.By == 0 {
+//line quern.dev/internal/conformance/types/levels/levels.go:18:20000
+		return 0
+//line quern.dev/internal/conformance/types/levels/levels.go:19:20000
+	}
+//line quern.dev/internal/conformance/types/levels/levels.go:20:20000
+	return host.Narrow[int16](s.By * x)
+//line quern.dev/internal/conformance/types/levels/levels.go:21:20000
+}
+
+// quernFunc5ToLevels is levels.nearest.
+//
+//line quern_gen.go:4272:1
+func quernFunc5ToLevels(x float32) uint8 {
+//line quern.dev/internal/conformance/types/levels/levels.go:10:20000
+	return host.Narrow[uint8](x)
+//line quern.dev/internal/conformance/types/levels/levels.go:11
+}
+
+//line quern_gen.go:4279:1
+func quernPlainFloat16FromFloat32(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[kernel.Float16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_float16FromFloat32(t, v0, v1) })
+}
+
 func quernHostFloat16FromFloat32(r *host.Run) {
 	x := host.Slice[float32](r, 0)
 	y := host.Slice[kernel.Float16](r, 1)
@@ -1407,19 +4306,34 @@ func quernRow1Float16FromFloat32(r *host.Run, base int, x []float32, y []kernel.
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line half.go:10
+//line half.go:10:30000
 			row[threadX] = kernel.ToFloat16[float32](row2[threadX])
+//line half.go:11:30000
 		}
+//line half.go:12:30000
 		return
+//line half.go:13
 	}
 	for threadX := range dimX {
+//line half.go:15:30000
 		r.ThreadIdx.X = threadX
+//line half.go:16:30000
 		i := base + threadX
-//line half.go:9
+//line half.go:9:30000
 		if i < len(x) && i < len(y) {
+//line half.go:10:30000
 			y[i] = kernel.ToFloat16[float32](x[i])
+//line half.go:11:30000
 		}
+//line half.go:12:30000
 	}
+//line half.go:13
+}
+
+//line quern_gen.go:4334:1
+func quernPlainFloat16FromFloat64(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[kernel.Float16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_float16FromFloat64(t, v0, v1) })
 }
 
 func quernHostFloat16FromFloat64(r *host.Run) {
@@ -1447,19 +4361,35 @@ func quernRow1Float16FromFloat64(r *host.Run, base int, x []float64, y []kernel.
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line half.go:19
+//line half.go:19:30000
 			row[threadX] = kernel.ToFloat16[float64](row2[threadX])
+//line half.go:20:30000
 		}
+//line half.go:21:30000
 		return
+//line half.go:22:30000
 	}
+//line half.go:23:30000
 	for threadX := range dimX {
+//line half.go:24:30000
 		r.ThreadIdx.X = threadX
+//line half.go:25:30000
 		i := base + threadX
-//line half.go:18
+//line half.go:18:30000
 		if i < len(x) && i < len(y) {
+//line half.go:19:30000
 			y[i] = kernel.ToFloat16[float64](x[i])
+//line half.go:20:30000
 		}
+//line half.go:21:30000
 	}
+//line half.go:22:30000
+}
+
+//line quern_gen.go:4390:1
+func quernPlainBfloat16FromFloat32(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[kernel.BFloat16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_bfloat16FromFloat32(t, v0, v1) })
 }
 
 func quernHostBfloat16FromFloat32(r *host.Run) {
@@ -1487,19 +4417,35 @@ func quernRow1Bfloat16FromFloat32(r *host.Run, base int, x []float32, y []kernel
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line half.go:28
+//line half.go:28:30000
 			row[threadX] = kernel.ToBFloat16[float32](row2[threadX])
+//line half.go:29:30000
 		}
+//line half.go:30:30000
 		return
+//line half.go:31:30000
 	}
+//line half.go:32:30000
 	for threadX := range dimX {
+//line half.go:33:30000
 		r.ThreadIdx.X = threadX
+//line half.go:34:30000
 		i := base + threadX
-//line half.go:27
+//line half.go:27:30000
 		if i < len(x) && i < len(y) {
+//line half.go:28:30000
 			y[i] = kernel.ToBFloat16[float32](x[i])
+//line half.go:29:30000
 		}
+//line half.go:30:30000
 	}
+//line half.go:31:30000
+}
+
+//line quern_gen.go:4446:1
+func quernPlainBfloat16FromFloat64(r *host.Run) {
+	v0, v1 := host.Slice[float64](r, 0), host.Slice[kernel.BFloat16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_bfloat16FromFloat64(t, v0, v1) })
 }
 
 func quernHostBfloat16FromFloat64(r *host.Run) {
@@ -1527,19 +4473,35 @@ func quernRow1Bfloat16FromFloat64(r *host.Run, base int, x []float64, y []kernel
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line half.go:37
+//line half.go:37:30000
 			row[threadX] = kernel.ToBFloat16[float64](row2[threadX])
+//line half.go:38:30000
 		}
+//line half.go:39:30000
 		return
+//line half.go:40:30000
 	}
+//line half.go:41:30000
 	for threadX := range dimX {
+//line half.go:42:30000
 		r.ThreadIdx.X = threadX
+//line half.go:43:30000
 		i := base + threadX
-//line half.go:36
+//line half.go:36:30000
 		if i < len(x) && i < len(y) {
+//line half.go:37:30000
 			y[i] = kernel.ToBFloat16[float64](x[i])
+//line half.go:38:30000
 		}
+//line half.go:39:30000
 	}
+//line half.go:40:30000
+}
+
+//line quern_gen.go:4502:1
+func quernPlainHalfFromIntegers(r *host.Run) {
+	v0, v1, v2 := host.Slice[uint64](r, 0), host.Slice[kernel.Float16](r, 1), host.Slice[kernel.BFloat16](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_halfFromIntegers(t, v0, v1, v2) })
 }
 
 func quernHostHalfFromIntegers(r *host.Run) {
@@ -1570,201 +4532,274 @@ func quernRow1HalfFromIntegers(r *host.Run, h []kernel.Float16, b []kernel.BFloa
 		i := base + threadX
 		t1 := 10 * i
 		t3 := 10 * i
-//line half.go:44
+//line half.go:44:30000
 		h2 := h
+//line half.go:45:30000
 		b2 := b
 //line half.go:47
 		if i >= len(x) || len(h2) < size || len(b2) < size {
 			continue
+//line half.go:49:30000
 		}
+//line half.go:50:30000
 		v := x[i]
+//line half.go:51:30000
 		t2 := h2[t1:][:c]
-//line half.go:51
+//line half.go:51:30000
 		t4 := b2[t3:][:c]
+//line half.go:52:30000
 		h2 = t2
+//line half.go:53:30000
 		b2 = t4
-//line half.go:52
+//line half.go:52:30000
 		t5 := h2
-//line half.go:52
+//line half.go:52:30000
 		_ = t5[0]
+//line half.go:53:30000
 		t6 := b2
-//line half.go:52
+//line half.go:52:30000
 		_ = t6[0]
+//line half.go:53:30000
 		t7 := v
-//line half.go:52
+//line half.go:52:30000
 		result0 := kernel.ToFloat16[uint64](t7)
+//line half.go:53:30000
 		t9 := result0
+//line half.go:54:30000
 		t10 := v
-//line half.go:52
+//line half.go:52:30000
 		result02 := kernel.ToBFloat16[uint64](t10)
+//line half.go:53:30000
 		t12 := result02
-//line half.go:52
+//line half.go:52:30000
 		t5[0] = t9
-//line half.go:52
+//line half.go:52:30000
 		t6[0] = t12
+//line half.go:53:30000
 		t13 := h2
-//line half.go:53
+//line half.go:53:30000
 		_ = t13[1]
+//line half.go:54:30000
 		t14 := b2
-//line half.go:53
+//line half.go:53:30000
 		_ = t14[1]
+//line half.go:54:30000
 		t15 := int64(v)
-//line half.go:53
+//line half.go:53:30000
 		result03 := kernel.ToFloat16[int64](t15)
+//line half.go:54:30000
 		t17 := result03
+//line half.go:55:30000
 		t18 := int64(v)
-//line half.go:53
+//line half.go:53:30000
 		result04 := kernel.ToBFloat16[int64](t18)
+//line half.go:54:30000
 		t20 := result04
-//line half.go:53
+//line half.go:53:30000
 		t13[1] = t17
-//line half.go:53
+//line half.go:53:30000
 		t14[1] = t20
+//line half.go:54:30000
 		t21 := h2
-//line half.go:54
+//line half.go:54:30000
 		_ = t21[2]
+//line half.go:55:30000
 		t22 := b2
-//line half.go:54
+//line half.go:54:30000
 		_ = t22[2]
+//line half.go:55:30000
 		t23 := uint32(v)
-//line half.go:54
+//line half.go:54:30000
 		result05 := kernel.ToFloat16[uint32](t23)
+//line half.go:55:30000
 		t25 := result05
+//line half.go:56:30000
 		t26 := uint32(v)
-//line half.go:54
+//line half.go:54:30000
 		result06 := kernel.ToBFloat16[uint32](t26)
+//line half.go:55:30000
 		t28 := result06
-//line half.go:54
+//line half.go:54:30000
 		t21[2] = t25
-//line half.go:54
+//line half.go:54:30000
 		t22[2] = t28
+//line half.go:55:30000
 		t29 := h2
-//line half.go:55
+//line half.go:55:30000
 		_ = t29[3]
+//line half.go:56:30000
 		t30 := b2
-//line half.go:55
+//line half.go:55:30000
 		_ = t30[3]
+//line half.go:56:30000
 		t31 := int32(v)
-//line half.go:55
+//line half.go:55:30000
 		result07 := kernel.ToFloat16[int32](t31)
+//line half.go:56:30000
 		t33 := result07
+//line half.go:57:30000
 		t34 := int32(v)
-//line half.go:55
+//line half.go:55:30000
 		result08 := kernel.ToBFloat16[int32](t34)
+//line half.go:56:30000
 		t36 := result08
-//line half.go:55
+//line half.go:55:30000
 		t29[3] = t33
-//line half.go:55
+//line half.go:55:30000
 		t30[3] = t36
+//line half.go:56:30000
 		t37 := h2
-//line half.go:56
+//line half.go:56:30000
 		_ = t37[4]
+//line half.go:57:30000
 		t38 := b2
-//line half.go:56
+//line half.go:56:30000
 		_ = t38[4]
+//line half.go:57:30000
 		t39 := uint16(v)
-//line half.go:56
+//line half.go:56:30000
 		result09 := kernel.ToFloat16[uint16](t39)
+//line half.go:57:30000
 		t41 := result09
+//line half.go:58:30000
 		t42 := uint16(v)
-//line half.go:56
+//line half.go:56:30000
 		result010 := kernel.ToBFloat16[uint16](t42)
+//line half.go:57:30000
 		t44 := result010
-//line half.go:56
+//line half.go:56:30000
 		t37[4] = t41
-//line half.go:56
+//line half.go:56:30000
 		t38[4] = t44
+//line half.go:57:30000
 		t45 := h2
-//line half.go:57
+//line half.go:57:30000
 		_ = t45[5]
+//line half.go:58:30000
 		t46 := b2
-//line half.go:57
+//line half.go:57:30000
 		_ = t46[5]
+//line half.go:58:30000
 		t47 := int16(v)
-//line half.go:57
+//line half.go:57:30000
 		result011 := kernel.ToFloat16[int16](t47)
+//line half.go:58:30000
 		t49 := result011
+//line half.go:59:30000
 		t50 := int16(v)
-//line half.go:57
+//line half.go:57:30000
 		result012 := kernel.ToBFloat16[int16](t50)
+//line half.go:58:30000
 		t52 := result012
-//line half.go:57
+//line half.go:57:30000
 		t45[5] = t49
-//line half.go:57
+//line half.go:57:30000
 		t46[5] = t52
+//line half.go:58:30000
 		t53 := h2
-//line half.go:58
+//line half.go:58:30000
 		_ = t53[6]
+//line half.go:59:30000
 		t54 := b2
-//line half.go:58
+//line half.go:58:30000
 		_ = t54[6]
+//line half.go:59:30000
 		t55 := uint8(v)
-//line half.go:58
+//line half.go:58:30000
 		result013 := kernel.ToFloat16[uint8](t55)
+//line half.go:59:30000
 		t57 := result013
+//line half.go:60:30000
 		t58 := uint8(v)
-//line half.go:58
+//line half.go:58:30000
 		result014 := kernel.ToBFloat16[uint8](t58)
+//line half.go:59:30000
 		t60 := result014
-//line half.go:58
+//line half.go:58:30000
 		t53[6] = t57
-//line half.go:58
+//line half.go:58:30000
 		t54[6] = t60
+//line half.go:59:30000
 		t61 := h2
-//line half.go:59
+//line half.go:59:30000
 		_ = t61[7]
+//line half.go:60:30000
 		t62 := b2
-//line half.go:59
+//line half.go:59:30000
 		_ = t62[7]
+//line half.go:60:30000
 		t63 := int8(v)
-//line half.go:59
+//line half.go:59:30000
 		result015 := kernel.ToFloat16[int8](t63)
+//line half.go:60:30000
 		t65 := result015
+//line half.go:61:30000
 		t66 := int8(v)
-//line half.go:59
+//line half.go:59:30000
 		result016 := kernel.ToBFloat16[int8](t66)
+//line half.go:60:30000
 		t68 := result016
-//line half.go:59
+//line half.go:59:30000
 		t61[7] = t65
-//line half.go:59
+//line half.go:59:30000
 		t62[7] = t68
+//line half.go:60:30000
 		t69 := h2
-//line half.go:60
+//line half.go:60:30000
 		_ = t69[8]
+//line half.go:61:30000
 		t70 := b2
-//line half.go:60
+//line half.go:60:30000
 		_ = t70[8]
+//line half.go:61:30000
 		t71 := int(v)
-//line half.go:60
+//line half.go:60:30000
 		result017 := kernel.ToFloat16[int](t71)
+//line half.go:61:30000
 		t73 := result017
+//line half.go:62:30000
 		t74 := int(v)
-//line half.go:60
+//line half.go:60:30000
 		result018 := kernel.ToBFloat16[int](t74)
+//line half.go:61:30000
 		t76 := result018
-//line half.go:60
+//line half.go:60:30000
 		t69[8] = t73
-//line half.go:60
+//line half.go:60:30000
 		t70[8] = t76
+//line half.go:61:30000
 		t77 := h2
-//line half.go:61
+//line half.go:61:30000
 		_ = t77[9]
+//line half.go:62:30000
 		t78 := b2
-//line half.go:61
+//line half.go:61:30000
 		_ = t78[9]
+//line half.go:62:30000
 		t79 := uint(v)
-//line half.go:61
+//line half.go:61:30000
 		result019 := kernel.ToFloat16[uint](t79)
+//line half.go:62:30000
 		t81 := result019
+//line half.go:63:30000
 		t82 := uint(v)
-//line half.go:61
+//line half.go:61:30000
 		result020 := kernel.ToBFloat16[uint](t82)
+//line half.go:62:30000
 		t84 := result020
-//line half.go:61
+//line half.go:61:30000
 		t77[9] = t81
-//line half.go:61
+//line half.go:61:30000
 		t78[9] = t84
+//line half.go:62:30000
 	}
+//line half.go:63:30000
+}
+
+//line quern_gen.go:4800:1
+func quernPlainHalfWiden(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Slice[uint16](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2), host.Slice[float64](r, 3), host.Slice[float64](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_halfWiden(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostHalfWiden(r *host.Run) {
@@ -1798,62 +4833,93 @@ func quernRow1HalfWiden(r *host.Run, base int, bits []uint16, h32, b32 []float32
 		row4 := h64[base:][:count]
 		row5 := b64[base:][:count]
 		for threadX := range count {
-//line half.go:72
+//line half.go:72:30000
 			t1 := kernel.Float16FromBits(row[threadX])
+//line half.go:73:30000
 			t2 := kernel.BFloat16FromBits(row[threadX])
+//line half.go:74:30000
 			h := t1
+//line half.go:75:30000
 			b := t2
-//line half.go:73
+//line half.go:73:30000
 			_ = row2[threadX]
-//line half.go:73
+//line half.go:73:30000
 			_ = row3[threadX]
+//line half.go:74:30000
 			t7 := h.Float32()
+//line half.go:75:30000
 			t8 := b.Float32()
+//line half.go:76:30000
 			row2[threadX] = t7
+//line half.go:77:30000
 			row3[threadX] = t8
-//line half.go:74
+//line half.go:74:30000
 			_ = row4[threadX]
-//line half.go:74
+//line half.go:74:30000
 			_ = row5[threadX]
+//line half.go:75:30000
 			t13 := h.Float64()
+//line half.go:76:30000
 			t14 := b.Float64()
+//line half.go:77:30000
 			row4[threadX] = t13
+//line half.go:78:30000
 			row5[threadX] = t14
+//line half.go:79:30000
 		}
+//line half.go:80
 		return
 	}
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line half.go:69
+//line half.go:69:30000
 		if i >= len(bits) {
+//line half.go:70:30000
 			continue
+//line half.go:71:30000
 		}
+//line half.go:72:30000
 		t1 := kernel.Float16FromBits(bits[i])
-//line half.go:72
+//line half.go:72:30000
 		t2 := kernel.BFloat16FromBits(bits[i])
+//line half.go:73:30000
 		h := t1
+//line half.go:74:30000
 		b := t2
-//line half.go:73
+//line half.go:73:30000
 		_ = h32[i]
-//line half.go:73
+//line half.go:73:30000
 		_ = b32[i]
+//line half.go:74:30000
 		t7 := h.Float32()
+//line half.go:75:30000
 		t8 := b.Float32()
-//line half.go:73
+//line half.go:73:30000
 		h32[i] = t7
-//line half.go:73
+//line half.go:73:30000
 		b32[i] = t8
+//line half.go:74:30000
 		_ = h64[i]
-//line half.go:74
+//line half.go:74:30000
 		_ = b64[i]
+//line half.go:75:30000
 		t13 := h.Float64()
+//line half.go:76:30000
 		t14 := b.Float64()
-//line half.go:74
+//line half.go:74:30000
 		h64[i] = t13
-//line half.go:74
+//line half.go:74:30000
 		b64[i] = t14
+//line half.go:75:30000
 	}
+//line half.go:76:30000
+}
+
+//line quern_gen.go:4920:1
+func quernPlainFloat16Arithmetic(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[kernel.Float16](r, 0), host.Slice[kernel.Float16](r, 1), host.Slice[kernel.Float16](r, 2), host.Slice[kernel.Float16](r, 3), host.Slice[uint8](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_float16Arithmetic(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostFloat16Arithmetic(r *host.Run) {
@@ -1936,47 +5002,75 @@ func quernRow1Float16Arithmetic(r *host.Run, out []kernel.Float16, base int, x, 
 //line half.go:96
 		out2[8] = result09
 		t21 := b
+//line half.go:98:30000
 		result010 := kernel.ToFloat16[float32](a.Float32() * t21.Float32())
+//line half.go:99:30000
 		result011 := kernel.ToFloat16[float32](result010.Float32() + c.Float32())
 //line half.go:97
 		out2[9] = result011
+//line half.go:98:30000
 		result012 := kernel.ToFloat16[float32](a.Float32() * t25.Float32())
+//line half.go:99:30000
 		t27 := kernel.ToFloat16[float32](b.Float32() * 3)
+//line half.go:100:30000
 		result013 := kernel.ToFloat16[float32](result012.Float32() - t27.Float32())
-//line half.go:98
+//line half.go:98:30000
 		out2[10] = result013
+//line half.go:99:30000
 		out2[11] = kernel.Float16FromBits(a.Bits() ^ 1)
+//line half.go:100:30000
 		t29 := a.Bits() == b.Bits()
-//line half.go:100
+//line half.go:100:30000
 		result014 := flag(t29, 0)
+//line half.go:101:30000
 		t31 := b
+//line half.go:102:30000
 		result015 := a.Float32() == t31.Float32()
+//line half.go:103:30000
 		t33 := result015
-//line half.go:100
+//line half.go:100:30000
 		result016 := flag(t33, 1)
+//line half.go:101:30000
 		t35 := b
+//line half.go:102:30000
 		result017 := a.Float32() < t35.Float32()
+//line half.go:103:30000
 		t37 := result017
-//line half.go:100
+//line half.go:100:30000
 		result018 := flag(t37, 2)
+//line half.go:101:30000
 		result019 := a.Bits()&32767 > 31744
+//line half.go:102:30000
 		t40 := result019
-//line half.go:100
+//line half.go:100:30000
 		result020 := flag(t40, 3)
+//line half.go:101:30000
 		result021 := 0 >= 0 && a.Bits() == 31744 || 0 <= 0 && a.Bits() == 64512
+//line half.go:102:30000
 		t43 := result021
-//line half.go:100
+//line half.go:100:30000
 		result022 := flag(t43, 4)
+//line half.go:101:30000
 		result023 := 1 >= 0 && a.Bits() == 31744 || 1 <= 0 && a.Bits() == 64512
+//line half.go:102:30000
 		t46 := result023
-//line half.go:100
+//line half.go:100:30000
 		result024 := flag(t46, 5)
+//line half.go:101:30000
 		t48 := a.Bits() != size2
-//line half.go:100
+//line half.go:100:30000
 		result025 := flag(t48, 6)
-//line half.go:100
+//line half.go:100:30000
 		flags[i] = result014 | result016 | result018 | result020 | result022 | result024 | result025
+//line half.go:101:30000
 	}
+//line half.go:102:30000
+}
+
+//line quern_gen.go:5071:1
+func quernPlainBfloat16Arithmetic(r *host.Run) {
+	v0, v1, v2, v3, v4 := host.Value[kernel.BFloat16](r, 0), host.Slice[kernel.BFloat16](r, 1), host.Slice[kernel.BFloat16](r, 2), host.Slice[kernel.BFloat16](r, 3), host.Slice[uint8](r, 4)
+	host.Plain(r, func(t kernel.Thread) { quern_bfloat16Arithmetic(t, v0, v1, v2, v3, v4) })
 }
 
 func quernHostBfloat16Arithmetic(r *host.Run) {
@@ -2010,84 +5104,118 @@ func quernRow1Bfloat16Arithmetic(r *host.Run, out []kernel.BFloat16, base int, x
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t3 := 12 * i
-//line half.go:106
+//line half.go:106:30000
 		out2 := out
-//line half.go:109
+//line half.go:109:30000
 		if i >= len(x) || i >= len(y) || i >= len(flags) || len(out2) < size {
+//line half.go:110:30000
 			continue
+//line half.go:111:30000
 		}
+//line half.go:112:30000
 		t1 := x[i]
-//line half.go:112
+//line half.go:112:30000
 		t2 := y[i]
+//line half.go:113:30000
 		a := t1
+//line half.go:114:30000
 		b := t2
-//line half.go:113
+//line half.go:113:30000
 		out2 = out2[t3:][:c2]
+//line half.go:114:30000
 		t4 := b
+//line half.go:115:30000
 		result0 := kernel.ToBFloat16[float32](a.Float32() + t4.Float32())
-//line half.go:114
+//line half.go:114:30000
 		out2[0] = result0
+//line half.go:115:30000
 		t6 := b
+//line half.go:116:30000
 		result02 := kernel.ToBFloat16[float32](a.Float32() - t6.Float32())
-//line half.go:115
+//line half.go:115:30000
 		out2[1] = result02
+//line half.go:116:30000
 		t8 := b
+//line half.go:117:30000
 		result03 := kernel.ToBFloat16[float32](a.Float32() * t8.Float32())
-//line half.go:116
+//line half.go:116:30000
 		out2[2] = result03
+//line half.go:117:30000
 		t10 := b
+//line half.go:118:30000
 		result04 := kernel.ToBFloat16[float32](a.Float32() / t10.Float32())
-//line half.go:117
+//line half.go:117:30000
 		out2[3] = result04
+//line half.go:118:30000
 		out2[4] = a
+//line half.go:119:30000
 		result05 := kernel.BFloat16FromBits(a.Bits() &^ 32768)
+//line half.go:120:30000
 		result06 := kernel.ToBFloat16[float32](float32(math.Sqrt(float64(result05.Float32()))))
-//line half.go:119
+//line half.go:119:30000
 		out2[5] = result06
+//line half.go:120:30000
 		result07 := kernel.BFloat16FromBits(a.Bits() ^ 32768)
-//line half.go:120
+//line half.go:120:30000
 		out2[6] = result07
+//line half.go:121:30000
 		t15 := b
+//line half.go:122:30000
 		result08 := kernel.ToBFloat16[float32](min(a.Float32(), t15.Float32()))
-//line half.go:121
+//line half.go:121:30000
 		out2[7] = result08
+//line half.go:122:30000
 		t17 := b
+//line half.go:123
 		result09 := kernel.ToBFloat16[float32](max(a.Float32(), t17.Float32()))
-//line half.go:122
+//line half.go:122:30000
 		out2[8] = result09
+//line half.go:123
 		t19 := b
 		result010 := kernel.ToBFloat16[float32](a.Float32() * t19.Float32())
+//line half.go:125:30000
 		result011 := kernel.ToBFloat16[float32](result010.Float32() + c.Float32())
 //line half.go:123
 		out2[9] = result011
 		result012 := kernel.ToBFloat16[float32](a.Float32() * t23.Float32())
+//line half.go:125:30000
 		t25 := kernel.ToBFloat16[float32](b.Float32() * 3)
+//line half.go:126
 		result013 := kernel.ToBFloat16[float32](result012.Float32() - t25.Float32())
 //line half.go:124
 		out2[10] = result013
+//line half.go:125:30000
 		out2[11] = kernel.BFloat16FromBits(a.Bits() ^ 1)
+//line half.go:126
 		t27 := a.Bits() == b.Bits()
 //line half.go:126
 		result014 := flag(t27, 0)
 		t29 := b
+//line half.go:128:30000
 		result015 := a.Float32() == t29.Float32()
+//line half.go:129:30000
 		t31 := result015
 //line half.go:126
 		result016 := flag(t31, 1)
 		t33 := b
+//line half.go:128:30000
 		result017 := a.Float32() < t33.Float32()
+//line half.go:129:30000
 		t35 := result017
 //line half.go:126
 		result018 := flag(t35, 2)
 		result019 := a.Bits()&32767 > 32640
+//line half.go:128:30000
 		t38 := result019
 //line half.go:126
 		result020 := flag(t38, 3)
 		result021 := 0 >= 0 && a.Bits() == 32640 || 0 <= 0 && a.Bits() == 65408
+//line half.go:128:30000
 		t41 := result021
 //line half.go:126
 		result022 := flag(t41, 4)
 		result023 := 1 >= 0 && a.Bits() == 32640 || 1 <= 0 && a.Bits() == 65408
+//line half.go:128:30000
 		t44 := result023
 //line half.go:126
 		result024 := flag(t44, 5)
@@ -2097,6 +5225,13 @@ func quernRow1Bfloat16Arithmetic(r *host.Run, out []kernel.BFloat16, base int, x
 //line half.go:126
 		flags[i] = result014 | result016 | result018 | result020 | result022 | result024 | result025
 	}
+//line half.go:128:30000
+}
+
+//line quern_gen.go:5232:1
+func quernPlainBfloat16FMA(r *host.Run) {
+	v0, v1, v2, v3 := host.Value[kernel.BFloat16](r, 0), host.Slice[kernel.BFloat16](r, 1), host.Slice[kernel.BFloat16](r, 2), host.Slice[kernel.BFloat16](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_bfloat16FMA(t, v0, v1, v2, v3) })
 }
 
 func quernHostBfloat16FMA(r *host.Run) {
@@ -2127,25 +5262,41 @@ func quernRow1Bfloat16FMA(r *host.Run, base int, x, y, out []kernel.BFloat16, c 
 		row2 := y[base:][:count]
 		row3 := out[base:][:count]
 		for threadX := range count {
-//line half.go:134
+//line half.go:134:30000
 			t1 := row[threadX]
+//line half.go:135:30000
 			t2 := row2[threadX]
+//line half.go:136:30000
 			row3[threadX] = t1.FMA(t2, c)
+//line half.go:137:30000
 		}
+//line half.go:138:30000
 		return
+//line half.go:139:30000
 	}
+//line half.go:140
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line half.go:133
+//line half.go:133:30000
 		if i < len(x) && i < len(y) && i < len(out) {
+//line half.go:134:30000
 			t1 := x[i]
-//line half.go:134
+//line half.go:134:30000
 			t2 := y[i]
-//line half.go:134
+//line half.go:134:30000
 			out[i] = t1.FMA(t2, c)
+//line half.go:135:30000
 		}
+//line half.go:136:30000
 	}
+//line half.go:137:30000
+}
+
+//line quern_gen.go:5297:1
+func quernPlainHalfFields(r *host.Run) {
+	v0, v1, v2 := host.Value[reading](r, 0), host.Slice[reading](r, 1), host.Slice[reading](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_halfFields(t, v0, v1, v2) })
 }
 
 func quernHostHalfFields(r *host.Run) {
@@ -2220,6 +5371,7 @@ func quernRow1HalfFields(r *host.Run, rs []reading, first, base int, in []readin
 }
 
 //go:noinline
+//line quern_gen.go:5375:1
 func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []reading, t5, t52, t53 kernel.BFloat16, bias reading, size, size2, size3, size4, size5 uint16, tile *[64]kernel.Float16) {
 	rRow := rs[first2:][:64]
 	if base >= 0 && 64 <= len(out)-base && len(out)-base >= 64 {
@@ -2304,6 +5456,12 @@ func quernRow2HalfFields(r *host.Run, rs []reading, first2, base int, out []read
 	}
 }
 
+//line quern_gen.go:5460:1
+func quernPlainScaleScalars(r *host.Run) {
+	v0, v1, v2, v3, v4, v5 := host.Value[float32](r, 0), host.Slice[kernel.Float16](r, 1), host.Slice[kernel.BFloat16](r, 2), host.Slice[float32](r, 3), host.Slice[float64](r, 4), host.Slice[int32](r, 5)
+	host.Plain(r, func(t kernel.Thread) { quern_scaleScalars(t, v0, v1, v2, v3, v4, v5) })
+}
+
 func quernHostScaleScalars(r *host.Run) {
 	a := host.Value[float32](r, 0)
 	h := host.Slice[kernel.Float16](r, 1)
@@ -2360,7 +5518,7 @@ func quernRow1ScaleScalars(r *host.Run, base int, h []kernel.Float16, b []kernel
 //line half.go:201
 			t14 := row5[threadX]
 //line half.go:201
-			result05 := scaleElement[int32](a, t14)
+			result05 := quernFunc1ScaleScalars(a, t14)
 			row5[threadX] = result05
 		}
 		return
@@ -2394,10 +5552,24 @@ func quernRow1ScaleScalars(r *host.Run, base int, h []kernel.Float16, b []kernel
 		d[i] = result04
 		t14 := n[i]
 //line half.go:201
-		result05 := scaleElement[int32](a, t14)
+		result05 := quernFunc1ScaleScalars(a, t14)
 //line half.go:201
 		n[i] = result05
 	}
+}
+
+// quernFunc1ScaleScalars is types.scaleElement.
+//
+//line quern_gen.go:5564:1
+func quernFunc1ScaleScalars(a float32, x int32) int32 {
+//line half.go:186
+	return host.Narrow[int32](a * float32(x))
+}
+
+//line quern_gen.go:5570:1
+func quernPlainLookups(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float64](r, 1), host.Slice[complex128](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_lookups(t, v0, v1, v2) })
 }
 
 func quernHostLookups(r *host.Run) {
@@ -2428,55 +5600,469 @@ func quernRow1Lookups(r *host.Run, base int, out []float64, z []complex128, n, d
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
 			i := base + threadX
-//line table.go:51
+//line table.go:51:40000
 			sum := float64(bias) + float64(mask.Low) - float64(mask.High)
+//line table.go:52:40000
 			for k := 0; k < n; k++ {
+//line table.go:53:40000
+				if r.Halted() {
+//line table.go:52:40000
+					r.Halt()
+//line table.go:53:40000
+				}
+//line table.go:53:40000
 				s := stages[k%6]
+//line table.go:54:40000
 				sum += float64(s.Gain)*float64(s.Taps[k%3]) + s.Scale.Float64() + float64(s.Shift.Y)
+//line table.go:55:40000
 				sum += matrix[k%3][k%4]
+//line table.go:56:40000
 				t2 := s.Phase
-//line table.go:56
+//line table.go:56:40000
 				t3 := roots[k%4]
+//line table.go:57:40000
 				t4 := float64(real(t2))
+//line table.go:58:40000
 				t5 := float64(imag(t2))
+//line table.go:59:40000
 				t6 := row[threadX]
+//line table.go:60:40000
 				t7 := float64(real(t3)*t4) - float64(imag(t3)*t5)
+//line table.go:61:40000
 				t8 := float64(real(t3)*t5) + float64(imag(t3)*t4)
+//line table.go:62:40000
 				row[threadX] = complex(real(t6)+t7, imag(t6)+t8)
+//line table.go:63:40000
 			}
-//line table.go:58
+//line table.go:58:40000
 			w := weights[i%8]
+//line table.go:59:40000
 			row2[threadX] = sum*0.001 + w.Float64() + matrix[i%3][(i+1)%4]
+//line table.go:60:40000
 		}
+//line table.go:61:40000
 		return
+//line table.go:62:40000
 	}
+//line table.go:63:40000
+	for threadX := range dimX {
+//line table.go:64:40000
+		r.ThreadIdx.X = threadX
+//line table.go:65:40000
+		i := base + threadX
+//line table.go:48:40000
+		if i >= len(out) || i >= len(z) {
+//line table.go:49:40000
+			continue
+//line table.go:50:40000
+		}
+//line table.go:51:40000
+		sum := float64(bias) + float64(mask.Low) - float64(mask.High)
+//line table.go:52:40000
+		for k := 0; k < n; k++ {
+//line table.go:53:40000
+			if r.Halted() {
+//line table.go:52:40000
+				r.Halt()
+//line table.go:53:40000
+			}
+//line table.go:53:40000
+			s := stages[k%6]
+//line table.go:54:40000
+			sum += float64(s.Gain)*float64(s.Taps[k%3]) + s.Scale.Float64() + float64(s.Shift.Y)
+//line table.go:55:40000
+			sum += matrix[k%3][k%4]
+//line table.go:56:40000
+			t2 := s.Phase
+//line table.go:56:40000
+			t3 := roots[k%4]
+//line table.go:57:40000
+			t4 := float64(real(t2))
+//line table.go:58:40000
+			t5 := float64(imag(t2))
+//line table.go:56:40000
+			t6 := z[i]
+//line table.go:57:40000
+			t7 := float64(real(t3)*t4) - float64(imag(t3)*t5)
+//line table.go:58:40000
+			t8 := float64(real(t3)*t5) + float64(imag(t3)*t4)
+//line table.go:56:40000
+			z[i] = complex(real(t6)+t7, imag(t6)+t8)
+//line table.go:57:40000
+		}
+//line table.go:58:40000
+		w := weights[i%8]
+//line table.go:59:40000
+		out[i] = sum*0.001 + w.Float64() + matrix[i%3][(i+1)%4]
+//line table.go:60:40000
+	}
+//line table.go:61:40000
+}
+
+//line quern_gen.go:5703:1
+func quernPlainHexadecimal(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_hexadecimal(t, v0, v1) })
+}
+
+func quernHostHexadecimal(r *host.Run) {
+	x := host.Slice[uint32](r, 0)
+	out := host.Slice[uint8](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				for k := 0; k < 8; k++ {
+					start := 28 - 4*k
+					quernRow1Hexadecimal(r, base, x, out, k, start, dimX)
+				}
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Hexadecimal(r *host.Run, base int, x []uint32, out []uint8, k, start, dimX int) {
+	count := max(0, min(dimX, len(x)-base))
+	if base >= 0 && count <= len(x)-base {
+		row := x[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+			i := base + threadX
+//line text.go:26:50000
+			out[8*i+k] = "0123456789abcdef"[row[threadX]>>start&15]
+//line text.go:27:50000
+		}
+//line text.go:28:50000
+		return
+//line text.go:29:50000
+	}
+//line text.go:30:50000
+	for threadX := range dimX {
+//line text.go:31:50000
+		r.ThreadIdx.X = threadX
+//line text.go:32:50000
+		i := base + threadX
+//line text.go:25:50000
+		if i < len(x) {
+//line text.go:26:50000
+			out[8*i+k] = "0123456789abcdef"[x[i]>>start&15]
+//line text.go:27:50000
+		}
+//line text.go:28:50000
+	}
+//line text.go:29:50000
+}
+
+//line quern_gen.go:5763:1
+func quernPlainComplement(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_complement(t, v0, v1) })
+}
+
+func quernHostComplement(r *host.Run) {
+	in := host.Slice[uint8](r, 0)
+	out := host.Slice[uint8](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Complement(r, base, in, out, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Complement(r *host.Run, base int, in, out []uint8, dimX int) {
+	count := max(0, min(dimX, len(in)-base, len(out)-base))
+	if base >= 0 && count <= len(out)-base && count <= len(in)-base {
+		row := out[base:][:count]
+		row2 := in[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line text.go:38:50000
+			row[threadX] = 63
+//line text.go:39:50000
+			for k := 0; k < 4; k++ {
+//line text.go:40:50000
+				if row2[threadX] == "ACGT"[k] {
+//line text.go:41:50000
+					row[threadX] = "ACGT"[3-k]
+//line text.go:42:50000
+				}
+//line text.go:43:50000
+			}
+//line text.go:44:50000
+		}
+//line text.go:45:50000
+		return
+//line text.go:46:50000
+	}
+//line text.go:47:50000
+	for threadX := range dimX {
+//line text.go:48:50000
+		r.ThreadIdx.X = threadX
+//line text.go:49:50000
+		i := base + threadX
+//line text.go:35:50000
+		if i >= len(in) || i >= len(out) {
+//line text.go:36:50000
+			continue
+//line text.go:37:50000
+		}
+//line text.go:38:50000
+		out[i] = 63
+//line text.go:39:50000
+		for k := 0; k < 4; k++ {
+//line text.go:40:50000
+			if in[i] == "ACGT"[k] {
+//line text.go:41:50000
+				out[i] = "ACGT"[3-k]
+//line text.go:42:50000
+			}
+//line text.go:43:50000
+		}
+//line text.go:44:50000
+	}
+//line text.go:45:50000
+}
+
+//line quern_gen.go:5842:1
+func quernPlainLetters(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[[6]uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_letters(t, v0, v1) })
+}
+
+func quernHostLetters(r *host.Run) {
+	index := host.Slice[int64](r, 0)
+	out := host.Slice[[6]uint8](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	c := int(2)
+	c2 := int(1)
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1Letters(r, base, index, out, c, c2, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1Letters(r *host.Run, base int, index []int64, out [][6]uint8, c, c2, dimX int) {
+	count := max(0, min(dimX, len(index)-base, len(out)-base))
+	if base >= 0 && count <= len(index)-base && count <= len(out)-base {
+		row2 := index[base:][:count]
+		row3 := out[base:][:count]
+		for threadX := range count {
+			r.ThreadIdx.X = threadX
+//line text.go:55:50000
+			k := row2[threadX]
+//line text.go:56:50000
+			_ = row3[threadX]
+//line text.go:57:50000
+			row := &row3[threadX]
+//line text.go:57:50000
+			row[0] = "é\x00\xff\"\\`\n日"[k%11]
+//line text.go:58:50000
+			row[1] = "0123456789abcdefACGT"[uint8(k)%20]
+//line text.go:59:50000
+			row[2] = "abcd"[k&3] + "abcd"[k&3]
+//line text.go:60:50000
+			row[3] = "xyz"[1]
+//line text.go:61:50000
+			row[4] = 23
+//line text.go:62:50000
+			joined := [8]uint8{}
+//line text.go:63:50000
+			t3 := joined[c:]
+//line text.go:64:50000
+			n := min(len(t3), len("é\x00\xff\"\\`\n日"[:]))
+//line text.go:63:50000
+			copy(t3, "é\x00\xff\"\\`\n日"[:])
+//line text.go:64:50000
+			t6 := joined[:]
+//line text.go:65:50000
+			n2 := min(len(t6), len("x"[:]))
+//line text.go:63:50000
+			copy(t6, "x"[:])
+//line text.go:63:50000
+			t9 := joined[c2:]
+//line text.go:64:50000
+			n3 := min(len(t9), len(""[:]))
+//line text.go:63:50000
+			copy(t9, ""[:])
+//line text.go:64:50000
+			n4 := n + n2 + n3
+//line text.go:64:50000
+			row[4] += joined[k&7] + uint8(n4)
+//line text.go:65:50000
+			if k < -2147483647 {
+//line text.go:66:50000
+				row[5] = ""[k]
+//line text.go:67:50000
+			}
+//line text.go:68:50000
+		}
+//line text.go:69:50000
+		return
+//line text.go:70:50000
+	}
+//line text.go:71:50000
+	for threadX := range dimX {
+//line text.go:72:50000
+		r.ThreadIdx.X = threadX
+//line text.go:73:50000
+		i := base + threadX
+//line text.go:52:50000
+		if i >= len(index) || i >= len(out) {
+//line text.go:53:50000
+			continue
+//line text.go:54:50000
+		}
+//line text.go:55:50000
+		k := index[i]
+//line text.go:56:50000
+		_ = out[i]
+//line text.go:56:50000
+		row := &out[i]
+//line text.go:57:50000
+		row[0] = "é\x00\xff\"\\`\n日"[k%11]
+//line text.go:58:50000
+		row[1] = "0123456789abcdefACGT"[uint8(k)%20]
+//line text.go:59:50000
+		row[2] = "abcd"[k&3] + "abcd"[k&3]
+//line text.go:60:50000
+		row[3] = "xyz"[1]
+//line text.go:61:50000
+		row[4] = 23
+//line text.go:62:50000
+		joined := [8]uint8{}
+//line text.go:63:50000
+		t3 := joined[c:]
+//line text.go:64:50000
+		n := min(len(t3), len("é\x00\xff\"\\`\n日"[:]))
+//line text.go:63:50000
+		copy(t3, "é\x00\xff\"\\`\n日"[:])
+//line text.go:64:50000
+		t6 := joined[:]
+//line text.go:65:50000
+		n2 := min(len(t6), len("x"[:]))
+//line text.go:63:50000
+		copy(t6, "x"[:])
+//line text.go:63:50000
+		t9 := joined[c2:]
+//line text.go:64:50000
+		n3 := min(len(t9), len(""[:]))
+//line text.go:63:50000
+		copy(t9, ""[:])
+//line text.go:64:50000
+		n4 := n + n2 + n3
+//line text.go:64:50000
+		row[4] += joined[k&7] + uint8(n4)
+//line text.go:65:50000
+		if k < -2147483647 {
+//line text.go:66:50000
+			row[5] = ""[k]
+//line text.go:67:50000
+		}
+//line text.go:68:50000
+	}
+//line text.go:69:50000
+}
+
+//line quern_gen.go:5991:1
+func quernPlainLetterAt(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_letterAt(t, v0, v1) })
+}
+
+func quernHostLetterAt(r *host.Run) {
+	index := host.Slice[int32](r, 0)
+	out := host.Slice[uint8](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LetterAt(r, out, base, index, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LetterAt(r *host.Run, out []uint8, base int, index []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line table.go:48
-		if i >= len(out) || i >= len(z) {
-			continue
-		}
-		sum := float64(bias) + float64(mask.Low) - float64(mask.High)
-		for k := 0; k < n; k++ {
-			s := stages[k%6]
-			sum += float64(s.Gain)*float64(s.Taps[k%3]) + s.Scale.Float64() + float64(s.Shift.Y)
-			sum += matrix[k%3][k%4]
-			t2 := s.Phase
-//line table.go:56
-			t3 := roots[k%4]
-			t4 := float64(real(t2))
-			t5 := float64(imag(t2))
-//line table.go:56
-			t6 := z[i]
-			t7 := float64(real(t3)*t4) - float64(imag(t3)*t5)
-			t8 := float64(real(t3)*t5) + float64(imag(t3)*t4)
-//line table.go:56
-			z[i] = complex(real(t6)+t7, imag(t6)+t8)
-		}
-		w := weights[i%8]
-		out[i] = sum*0.001 + w.Float64() + matrix[i%3][(i+1)%4]
+//line text.go:75:50000
+		out[i] = "ACGT"[index[i]]
+//line text.go:76:50000
 	}
+//line text.go:77:50000
+}
+
+//line quern_gen.go:6027:1
+func quernPlainLetterOfNothing(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_letterOfNothing(t, v0, v1) })
+}
+
+func quernHostLetterOfNothing(r *host.Run) {
+	index := host.Slice[int32](r, 0)
+	out := host.Slice[uint8](r, 1)
+	dimX := r.BlockDim.X
+	dimY := r.BlockDim.Y
+	dimZ := r.BlockDim.Z
+	for r.Next() {
+		blockX := r.BlockIdx.X
+		base := blockX * dimX
+		for threadZ := range dimZ {
+			for threadY := range dimY {
+				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+				quernRow1LetterOfNothing(r, out, base, index, dimX)
+			}
+		}
+	}
+}
+
+//go:noinline
+func quernRow1LetterOfNothing(r *host.Run, out []uint8, base int, index []int32, dimX int) {
+	for threadX := range dimX {
+		r.ThreadIdx.X = threadX
+		i := base + threadX
+//line text.go:83:50000
+		out[i] = ""[index[i]]
+//line text.go:84:50000
+	}
+//line text.go:85:50000
+}
+
+//line quern_gen.go:6063:1
+func quernPlainVec4Scale(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[kernel.Vec4[float32]](r, 1), host.Slice[kernel.Vec4[float32]](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_vec4Scale(t, v0, v1, v2) })
 }
 
 func quernHostVec4Scale(r *host.Run) {
@@ -2506,22 +6092,39 @@ func quernRow1Vec4Scale(r *host.Run, base int, x, y []kernel.Vec4[float32], a fl
 		row2 := y[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line vector.go:10
+//line vector.go:10:60000
 			result0 := row[threadX].Scale(a)
+//line vector.go:11:60000
 			row2[threadX] = result0
+//line vector.go:12:60000
 		}
+//line vector.go:13:60000
 		return
+//line vector.go:14:60000
 	}
+//line vector.go:15:60000
 	for threadX := range dimX {
+//line vector.go:16:60000
 		r.ThreadIdx.X = threadX
+//line vector.go:17:60000
 		i := base + threadX
-//line vector.go:9
+//line vector.go:9:60000
 		if i < len(x) && i < len(y) {
+//line vector.go:10:60000
 			result0 := x[i].Scale(a)
-//line vector.go:10
+//line vector.go:10:60000
 			y[i] = result0
+//line vector.go:11:60000
 		}
+//line vector.go:12:60000
 	}
+//line vector.go:13:60000
+}
+
+//line quern_gen.go:6125:1
+func quernPlainVec4Shift(r *host.Run) {
+	v0, v1 := host.Slice[kernel.Vec4[float32]](r, 0), host.Slice[kernel.Vec4[float32]](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_vec4Shift(t, v0, v1) })
 }
 
 func quernHostVec4Shift(r *host.Run) {
@@ -2549,23 +6152,43 @@ func quernRow1Vec4Shift(r *host.Run, y []kernel.Vec4[float32], base int, x []ker
 		row := y[base:][:count]
 		row2 := x[base:][:count]
 		for threadX := range count {
-//line vector.go:20
+//line vector.go:20:60000
 			row[threadX].X = row2[threadX].Y
+//line vector.go:21:60000
 			row[threadX].Y = row2[threadX].Z
+//line vector.go:22:60000
 			row[threadX].Z = row2[threadX].W
+//line vector.go:23:60000
 			row[threadX].W = row2[threadX].X
+//line vector.go:24:60000
 		}
+//line vector.go:25:60000
 		return
+//line vector.go:26:60000
 	}
+//line vector.go:27:60000
 	for threadX := range dimX {
+//line vector.go:28:60000
 		r.ThreadIdx.X = threadX
+//line vector.go:29:60000
 		i := base + threadX
-//line vector.go:20
+//line vector.go:20:60000
 		y[i].X = x[i].Y
+//line vector.go:21:60000
 		y[i].Y = x[i].Z
+//line vector.go:22:60000
 		y[i].Z = x[i].W
+//line vector.go:23:60000
 		y[i].W = x[i].X
+//line vector.go:24:60000
 	}
+//line vector.go:25:60000
+}
+
+//line quern_gen.go:6189:1
+func quernPlainVec2Fields(r *host.Run) {
+	v0, v1 := host.Slice[kernel.Vec2[float64]](r, 0), host.Slice[float64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_vec2Fields(t, v0, v1) })
 }
 
 func quernHostVec2Fields(r *host.Run) {
@@ -2593,21 +6216,39 @@ func quernRow1Vec2Fields(r *host.Run, x []kernel.Vec2[float64], base int, out []
 		row := x[base:][:count]
 		row2 := out[base:][:count]
 		for threadX := range count {
-//line vector.go:31
+//line vector.go:31:60000
 			sum := row[threadX].X*2 + row[threadX].Y
+//line vector.go:32:60000
 			row[threadX].Y = row[threadX].X
+//line vector.go:33:60000
 			row2[threadX] = sum - row[threadX].Y
+//line vector.go:34:60000
 		}
+//line vector.go:35:60000
 		return
+//line vector.go:36:60000
 	}
+//line vector.go:37:60000
 	for threadX := range dimX {
+//line vector.go:38:60000
 		r.ThreadIdx.X = threadX
+//line vector.go:39:60000
 		i := base + threadX
-//line vector.go:31
+//line vector.go:31:60000
 		sum := x[i].X*2 + x[i].Y
+//line vector.go:32:60000
 		x[i].Y = x[i].X
+//line vector.go:33:60000
 		out[i] = sum - x[i].Y
+//line vector.go:34:60000
 	}
+//line vector.go:35:60000
+}
+
+//line quern_gen.go:6249:1
+func quernPlainVec3Methods(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[kernel.Vec3[int32]](r, 0), host.Slice[kernel.Vec3[int32]](r, 1), host.Slice[kernel.Vec3[int32]](r, 2), host.Slice[int32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_vec3Methods(t, v0, v1, v2, v3) })
 }
 
 func quernHostVec3Methods(r *host.Run) {
@@ -2638,75 +6279,101 @@ func quernRow1Vec3Methods(r *host.Run, out []kernel.Vec3[int32], base int, x, y 
 		r.ThreadIdx.X = threadX
 		i := base + threadX
 		t3 := 9 * i
-//line vector.go:39
+//line vector.go:39:60000
 		out2 := out
-//line vector.go:41
+//line vector.go:41:60000
 		if i >= len(x) || i >= len(y) || i >= len(dots) || len(out2) < size {
+//line vector.go:42:60000
 			continue
+//line vector.go:43:60000
 		}
+//line vector.go:44:60000
 		t1 := x[i]
-//line vector.go:44
+//line vector.go:44:60000
 		t2 := y[i]
+//line vector.go:45:60000
 		v := t1
+//line vector.go:46:60000
 		u := t2
-//line vector.go:45
+//line vector.go:45:60000
 		out2 = out2[t3:][:c]
+//line vector.go:46:60000
 		t4 := u
-//line vector.go:46
+//line vector.go:46:60000
 		result0 := v.Add(t4)
-//line vector.go:46
+//line vector.go:46:60000
 		out2[0] = result0
+//line vector.go:47:60000
 		t6 := u
-//line vector.go:47
+//line vector.go:47:60000
 		result02 := v.Sub(t6)
-//line vector.go:47
+//line vector.go:47:60000
 		out2[1] = result02
+//line vector.go:48:60000
 		t8 := u
-//line vector.go:48
+//line vector.go:48:60000
 		result03 := v.Mul(t8)
-//line vector.go:48
+//line vector.go:48:60000
 		out2[2] = result03
+//line vector.go:49:60000
 		result04 := kernel.V3[int32](1, 1, 1)
+//line vector.go:50:60000
 		t11 := result04
-//line vector.go:49
+//line vector.go:49:60000
 		result05 := u.Max(t11)
+//line vector.go:50:60000
 		t13 := result05
-//line vector.go:49
+//line vector.go:49:60000
 		result06 := v.Div(t13)
-//line vector.go:49
+//line vector.go:49:60000
 		out2[3] = result06
+//line vector.go:50:60000
 		result07 := v.Scale(3)
-//line vector.go:50
+//line vector.go:50:60000
 		result08 := result07.Neg()
-//line vector.go:50
+//line vector.go:50:60000
 		out2[4] = result08
+//line vector.go:51:60000
 		t17 := u
-//line vector.go:51
+//line vector.go:51:60000
 		result09 := v.Cross(t17)
-//line vector.go:51
+//line vector.go:51:60000
 		out2[5] = result09
+//line vector.go:52:60000
 		t19 := u
-//line vector.go:52
+//line vector.go:52:60000
 		result010 := v.Min(t19)
-//line vector.go:52
+//line vector.go:52:60000
 		out2[6] = result010
+//line vector.go:53:60000
 		result011 := v.Vec4(7)
-//line vector.go:53
+//line vector.go:53:60000
 		result012 := result011.Vec3()
-//line vector.go:53
+//line vector.go:53:60000
 		out2[7] = result012
+//line vector.go:54:60000
 		t23 := u.X
+//line vector.go:55:60000
 		t24 := u
-//line vector.go:54
+//line vector.go:54:60000
 		result013 := v.AddScaled(t23, t24)
-//line vector.go:54
+//line vector.go:54:60000
 		out2[8] = result013
+//line vector.go:55:60000
 		t26 := u
-//line vector.go:55
+//line vector.go:55:60000
 		result014 := v.Dot(t26)
-//line vector.go:55
+//line vector.go:55:60000
 		dots[i] = result014
+//line vector.go:56:60000
 	}
+//line vector.go:57:60000
+}
+
+//line quern_gen.go:6374:1
+func quernPlainVec24Methods(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[kernel.Vec4[int64]](r, 0), host.Slice[kernel.Vec4[int64]](r, 1), host.Slice[kernel.Vec4[int64]](r, 2), host.Slice[kernel.Vec2[int64]](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_vec24Methods(t, v0, v1, v2, v3) })
 }
 
 func quernHostVec24Methods(r *host.Run) {
@@ -2738,218 +6405,303 @@ func quernRow1Vec24Methods(r *host.Run, out []kernel.Vec4[int64], out2 []kernel.
 		i := base + threadX
 		t11 := 9 * i
 		t13 := 9 * i
-//line vector.go:61
+//line vector.go:61:60000
 		out3 := out
+//line vector.go:62:60000
 		out22 := out2
+//line vector.go:63:60000
 		if i >= len(x) || i >= len(y) || len(out3) < size || len(out22) < size {
+//line vector.go:64:60000
 			continue
+//line vector.go:65:60000
 		}
+//line vector.go:66:60000
 		t1 := x[i]
-//line vector.go:66
+//line vector.go:66:60000
 		t2 := y[i]
+//line vector.go:67:60000
 		v := t1
+//line vector.go:68:60000
 		u := t2
-//line vector.go:67
+//line vector.go:67:60000
 		t3 := v.X
+//line vector.go:68:60000
 		t4 := v.W
-//line vector.go:67
+//line vector.go:67:60000
 		result0 := kernel.V2[int64](t3, t4)
+//line vector.go:68:60000
 		t6 := result0
+//line vector.go:69:60000
 		t7 := u.Y
+//line vector.go:70:60000
 		t8 := u.Z
-//line vector.go:67
+//line vector.go:67:60000
 		result02 := kernel.V2[int64](t7, t8)
+//line vector.go:68:60000
 		t10 := result02
+//line vector.go:69:60000
 		p := t6
+//line vector.go:70:60000
 		q := t10
-//line vector.go:68
+//line vector.go:68:60000
 		t12 := out3[t11:][:c]
-//line vector.go:68
+//line vector.go:68:60000
 		t14 := out22[t13:][:c]
+//line vector.go:69:60000
 		out3 = t12
+//line vector.go:70:60000
 		out22 = t14
-//line vector.go:69
+//line vector.go:69:60000
 		t15 := out3
-//line vector.go:69
+//line vector.go:69:60000
 		_ = t15[0]
+//line vector.go:70:60000
 		t16 := out22
-//line vector.go:69
+//line vector.go:69:60000
 		_ = t16[0]
+//line vector.go:70:60000
 		t17 := u
-//line vector.go:69
+//line vector.go:69:60000
 		result03 := v.Add(t17)
+//line vector.go:70:60000
 		t19 := result03
+//line vector.go:71:60000
 		t20 := q
-//line vector.go:69
+//line vector.go:69:60000
 		result04 := p.Add(t20)
+//line vector.go:70:60000
 		t22 := result04
-//line vector.go:69
+//line vector.go:69:60000
 		t15[0] = t19
-//line vector.go:69
+//line vector.go:69:60000
 		t16[0] = t22
+//line vector.go:70:60000
 		t23 := out3
-//line vector.go:70
+//line vector.go:70:60000
 		_ = t23[1]
+//line vector.go:71:60000
 		t24 := out22
-//line vector.go:70
+//line vector.go:70:60000
 		_ = t24[1]
+//line vector.go:71:60000
 		t25 := u
-//line vector.go:70
+//line vector.go:70:60000
 		result05 := v.Sub(t25)
+//line vector.go:71:60000
 		t27 := result05
+//line vector.go:72:60000
 		t28 := q
-//line vector.go:70
+//line vector.go:70:60000
 		result06 := p.Sub(t28)
+//line vector.go:71:60000
 		t30 := result06
-//line vector.go:70
+//line vector.go:70:60000
 		t23[1] = t27
-//line vector.go:70
+//line vector.go:70:60000
 		t24[1] = t30
+//line vector.go:71:60000
 		t31 := out3
-//line vector.go:71
+//line vector.go:71:60000
 		_ = t31[2]
+//line vector.go:72:60000
 		t32 := out22
-//line vector.go:71
+//line vector.go:71:60000
 		_ = t32[2]
+//line vector.go:72:60000
 		t33 := u
-//line vector.go:71
+//line vector.go:71:60000
 		result07 := v.Mul(t33)
+//line vector.go:72:60000
 		t35 := result07
+//line vector.go:73:60000
 		t36 := q
-//line vector.go:71
+//line vector.go:71:60000
 		result08 := p.Mul(t36)
+//line vector.go:72:60000
 		t38 := result08
-//line vector.go:71
+//line vector.go:71:60000
 		t31[2] = t35
-//line vector.go:71
+//line vector.go:71:60000
 		t32[2] = t38
+//line vector.go:72:60000
 		t39 := out3
-//line vector.go:72
+//line vector.go:72:60000
 		_ = t39[3]
+//line vector.go:73:60000
 		t40 := out22
-//line vector.go:72
+//line vector.go:72:60000
 		_ = t40[3]
-//line vector.go:72
+//line vector.go:72:60000
 		result09 := kernel.V4[int64](1, 1, 1, 1)
+//line vector.go:73:60000
 		t42 := result09
-//line vector.go:72
+//line vector.go:72:60000
 		result010 := u.Max(t42)
+//line vector.go:73:60000
 		t44 := result010
-//line vector.go:72
+//line vector.go:72:60000
 		result011 := v.Div(t44)
+//line vector.go:73:60000
 		t46 := result011
-//line vector.go:72
+//line vector.go:72:60000
 		result012 := kernel.V2[int64](1, 1)
+//line vector.go:73:60000
 		t48 := result012
-//line vector.go:72
+//line vector.go:72:60000
 		result013 := q.Max(t48)
+//line vector.go:73:60000
 		t50 := result013
-//line vector.go:72
+//line vector.go:72:60000
 		result014 := p.Div(t50)
+//line vector.go:73:60000
 		t52 := result014
-//line vector.go:72
+//line vector.go:72:60000
 		t39[3] = t46
-//line vector.go:72
+//line vector.go:72:60000
 		t40[3] = t52
+//line vector.go:73:60000
 		t53 := out3
-//line vector.go:73
+//line vector.go:73:60000
 		_ = t53[4]
+//line vector.go:74:60000
 		t54 := out22
-//line vector.go:73
+//line vector.go:73:60000
 		_ = t54[4]
-//line vector.go:73
+//line vector.go:73:60000
 		result015 := v.Scale(3)
+//line vector.go:74:60000
 		t56 := result015
-//line vector.go:73
+//line vector.go:73:60000
 		result016 := p.Scale(3)
+//line vector.go:74:60000
 		t58 := result016
-//line vector.go:73
+//line vector.go:73:60000
 		t53[4] = t56
-//line vector.go:73
+//line vector.go:73:60000
 		t54[4] = t58
+//line vector.go:74:60000
 		t59 := out3
-//line vector.go:74
+//line vector.go:74:60000
 		_ = t59[5]
+//line vector.go:75:60000
 		t60 := out22
-//line vector.go:74
+//line vector.go:74:60000
 		_ = t60[5]
-//line vector.go:74
+//line vector.go:74:60000
 		result017 := v.Neg()
+//line vector.go:75:60000
 		t62 := result017
-//line vector.go:74
+//line vector.go:74:60000
 		result018 := p.Neg()
+//line vector.go:75:60000
 		t64 := result018
-//line vector.go:74
+//line vector.go:74:60000
 		t59[5] = t62
-//line vector.go:74
+//line vector.go:74:60000
 		t60[5] = t64
+//line vector.go:75:60000
 		t65 := out3
-//line vector.go:75
+//line vector.go:75:60000
 		_ = t65[6]
+//line vector.go:76:60000
 		t66 := out22
-//line vector.go:75
+//line vector.go:75:60000
 		_ = t66[6]
+//line vector.go:76:60000
 		t67 := u
-//line vector.go:75
+//line vector.go:75:60000
 		result019 := v.Min(t67)
+//line vector.go:76:60000
 		t69 := result019
+//line vector.go:77:60000
 		t70 := q
-//line vector.go:75
+//line vector.go:75:60000
 		result020 := p.Min(t70)
+//line vector.go:76:60000
 		t72 := result020
-//line vector.go:75
+//line vector.go:75:60000
 		t65[6] = t69
-//line vector.go:75
+//line vector.go:75:60000
 		t66[6] = t72
+//line vector.go:76:60000
 		t73 := out3
-//line vector.go:76
+//line vector.go:76:60000
 		_ = t73[7]
+//line vector.go:77:60000
 		t74 := out22
-//line vector.go:76
+//line vector.go:76:60000
 		_ = t74[7]
+//line vector.go:77:60000
 		t75 := u
-//line vector.go:76
+//line vector.go:76:60000
 		result021 := v.AddScaled(2, t75)
+//line vector.go:77:60000
 		t77 := result021
+//line vector.go:78:60000
 		t78 := q
-//line vector.go:76
+//line vector.go:76:60000
 		result022 := p.AddScaled(2, t78)
+//line vector.go:77:60000
 		t80 := result022
-//line vector.go:76
+//line vector.go:76:60000
 		t73[7] = t77
-//line vector.go:76
+//line vector.go:76:60000
 		t74[7] = t80
+//line vector.go:77:60000
 		t81 := out3
-//line vector.go:77
+//line vector.go:77:60000
 		_ = t81[8].X
+//line vector.go:78:60000
 		t82 := out22
-//line vector.go:77
+//line vector.go:77:60000
 		_ = t82[8].Y
+//line vector.go:78:60000
 		t83 := u
-//line vector.go:77
+//line vector.go:77:60000
 		result023 := v.Dot(t83)
+//line vector.go:78:60000
 		t85 := result023
+//line vector.go:79:60000
 		t86 := q
-//line vector.go:77
+//line vector.go:77:60000
 		result024 := p.Dot(t86)
+//line vector.go:78:60000
 		t88 := result024
-//line vector.go:77
+//line vector.go:77:60000
 		t81[8].X = t85
-//line vector.go:77
+//line vector.go:77:60000
 		t82[8].Y = t88
+//line vector.go:78:60000
 		t89 := v
+//line vector.go:79:60000
 		t90 := u
+//line vector.go:80:60000
 		t93 := t89.X == t90.X && t89.Y == t90.Y && t89.Z == t90.Z && t89.W == t90.W
+//line vector.go:81:60000
 		if !t93 {
+//line vector.go:82:60000
 			t91 := p
+//line vector.go:83:60000
 			t92 := q
+//line vector.go:84:60000
 			t93 = !(t91.X == t92.X && t91.Y == t92.Y)
+//line vector.go:85:60000
 		}
+//line vector.go:86:60000
 		if t93 {
-//line vector.go:79
+//line vector.go:79:60000
 			out3[8].W = 1
+//line vector.go:80:60000
 		}
+//line vector.go:81:60000
 	}
+//line vector.go:82:60000
+}
+
+//line quern_gen.go:6702:1
+func quernPlainPixels(r *host.Run) {
+	v0, v1 := host.Slice[pixel](r, 0), host.Slice[pixel](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_pixels(t, v0, v1) })
 }
 
 func quernHostPixels(r *host.Run) {
@@ -2977,21 +6729,39 @@ func quernRow1Pixels(r *host.Run, base int, in, out []pixel, dimX int) {
 		row := in[base:][:count]
 		row2 := out[base:][:count]
 		for threadX := range count {
-//line vector.go:91
+//line vector.go:91:60000
 			p := row[threadX]
+//line vector.go:92:60000
 			row2[threadX] = pixel{R: p.B, G: p.G, B: p.R, A: 255 - p.A}
+//line vector.go:93:60000
 		}
+//line vector.go:94:60000
 		return
+//line vector.go:95:60000
 	}
+//line vector.go:96:60000
 	for threadX := range dimX {
+//line vector.go:97:60000
 		r.ThreadIdx.X = threadX
+//line vector.go:98:60000
 		i := base + threadX
-//line vector.go:90
+//line vector.go:90:60000
 		if i < len(in) && i < len(out) {
+//line vector.go:91:60000
 			p := in[i]
+//line vector.go:92:60000
 			out[i] = pixel{R: p.B, G: p.G, B: p.R, A: 255 - p.A}
+//line vector.go:93:60000
 		}
+//line vector.go:94:60000
 	}
+//line vector.go:95:60000
+}
+
+//line quern_gen.go:6762:1
+func quernPlainBodies(r *host.Run) {
+	v0, v1, v2 := host.Value[float32](r, 0), host.Slice[body](r, 1), host.Slice[body](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_bodies(t, v0, v1, v2) })
 }
 
 func quernHostBodies(r *host.Run) {
@@ -3021,35 +6791,59 @@ func quernRow1Bodies(r *host.Run, base int, in, out []body, dt float32, dimX int
 		row2 := out[base:][:count]
 		for threadX := range count {
 			r.ThreadIdx.X = threadX
-//line vector.go:108
+//line vector.go:108:60000
 			b := row[threadX]
+//line vector.go:109:60000
 			result0 := b.Velocity.Scale(dt)
+//line vector.go:110:60000
 			t3 := result0
-//line vector.go:109
+//line vector.go:109:60000
 			result02 := b.Position.Add(t3)
+//line vector.go:110:60000
 			b.Position = result02
-//line vector.go:110
+//line vector.go:110:60000
 			b.ID++
+//line vector.go:111:60000
 			row2[threadX] = b
+//line vector.go:112:60000
 		}
+//line vector.go:113:60000
 		return
+//line vector.go:114:60000
 	}
+//line vector.go:115:60000
 	for threadX := range dimX {
+//line vector.go:116:60000
 		r.ThreadIdx.X = threadX
+//line vector.go:117:60000
 		i := base + threadX
-//line vector.go:107
+//line vector.go:107:60000
 		if i < len(in) && i < len(out) {
+//line vector.go:108:60000
 			b := in[i]
+//line vector.go:109:60000
 			result0 := b.Velocity.Scale(dt)
+//line vector.go:110:60000
 			t3 := result0
-//line vector.go:109
+//line vector.go:109:60000
 			result02 := b.Position.Add(t3)
+//line vector.go:110:60000
 			b.Position = result02
-//line vector.go:110
+//line vector.go:110:60000
 			b.ID++
+//line vector.go:111:60000
 			out[i] = b
+//line vector.go:112:60000
 		}
+//line vector.go:113:60000
 	}
+//line vector.go:114:60000
+}
+
+//line quern_gen.go:6844:1
+func quernPlainHalves8(r *host.Run) {
+	v0, v1 := host.Slice[[8]kernel.Float16](r, 0), host.Slice[[8]kernel.Float16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_halves8(t, v0, v1) })
 }
 
 func quernHostHalves8(r *host.Run) {
@@ -3077,30 +6871,51 @@ func quernRow1Halves8(r *host.Run, base int, in, out [][8]kernel.Float16, dimX i
 		row := in[base:][:count]
 		row2 := out[base:][:count]
 		for threadX := range count {
-//line vector.go:120
+//line vector.go:120:60000
 			h := row[threadX]
-//line vector.go:122
+//line vector.go:122:60000
 			x := h[1]
+//line vector.go:123:60000
 			result0 := kernel.Float16FromBits(x.Bits() ^ 32768)
+//line vector.go:124:60000
 			t2 := result0
+//line vector.go:125:60000
 			x2 := h[0]
+//line vector.go:126:60000
 			result02 := kernel.ToFloat16[float32](x2.Float32() + t2.Float32())
+//line vector.go:127:60000
 			h[0] = result02
+//line vector.go:128:60000
 			x3 := h[2]
+//line vector.go:129:60000
 			result03 := kernel.Float16FromBits(x3.Bits() ^ 32768)
+//line vector.go:130:60000
 			t22 := result03
+//line vector.go:131:60000
 			x4 := h[1]
+//line vector.go:132:60000
 			result04 := kernel.ToFloat16[float32](x4.Float32() + t22.Float32())
+//line vector.go:133:60000
 			h[1] = result04
+//line vector.go:134:60000
 			x5 := h[3]
+//line vector.go:135:60000
 			result05 := kernel.Float16FromBits(x5.Bits() ^ 32768)
+//line vector.go:136:60000
 			t23 := result05
+//line vector.go:137:60000
 			x6 := h[2]
+//line vector.go:138:60000
 			result06 := kernel.ToFloat16[float32](x6.Float32() + t23.Float32())
+//line vector.go:139:60000
 			h[2] = result06
+//line vector.go:140:60000
 			x7 := h[4]
+//line vector.go:141:60000
 			result07 := kernel.Float16FromBits(x7.Bits() ^ 32768)
+//line vector.go:142:60000
 			t24 := result07
+//line vector.go:143
 			x8 := h[3]
 			result08 := kernel.ToFloat16[float32](x8.Float32() + t24.Float32())
 			h[3] = result08
@@ -3122,45 +6937,79 @@ func quernRow1Halves8(r *host.Run, base int, in, out [][8]kernel.Float16, dimX i
 			x14 := h[6]
 			result014 := kernel.ToFloat16[float32](x14.Float32() + t27.Float32())
 			h[6] = result014
+//line vector.go:164:60000
 			x15 := h[0]
+//line vector.go:165:60000
 			result015 := kernel.Float16FromBits(x15.Bits() ^ 32768)
+//line vector.go:166:60000
 			t28 := result015
+//line vector.go:167:60000
 			x16 := h[7]
+//line vector.go:168:60000
 			result016 := kernel.ToFloat16[float32](x16.Float32() + t28.Float32())
+//line vector.go:169:60000
 			h[7] = result016
-//line vector.go:124
+//line vector.go:124:60000
 			row2[threadX] = h
+//line vector.go:125:60000
 		}
+//line vector.go:126:60000
 		return
+//line vector.go:127:60000
 	}
+//line vector.go:128:60000
 	for threadX := range dimX {
+//line vector.go:129:60000
 		r.ThreadIdx.X = threadX
+//line vector.go:130:60000
 		i := base + threadX
-//line vector.go:119
+//line vector.go:119:60000
 		if i < len(in) && i < len(out) {
+//line vector.go:120:60000
 			h := in[i]
-//line vector.go:122
+//line vector.go:122:60000
 			x := h[1]
+//line vector.go:123:60000
 			result0 := kernel.Float16FromBits(x.Bits() ^ 32768)
+//line vector.go:124:60000
 			t2 := result0
+//line vector.go:125:60000
 			x2 := h[0]
+//line vector.go:126:60000
 			result02 := kernel.ToFloat16[float32](x2.Float32() + t2.Float32())
+//line vector.go:127:60000
 			h[0] = result02
+//line vector.go:128:60000
 			x3 := h[2]
+//line vector.go:129:60000
 			result03 := kernel.Float16FromBits(x3.Bits() ^ 32768)
+//line vector.go:130:60000
 			t22 := result03
+//line vector.go:131:60000
 			x4 := h[1]
+//line vector.go:132:60000
 			result04 := kernel.ToFloat16[float32](x4.Float32() + t22.Float32())
+//line vector.go:133:60000
 			h[1] = result04
+//line vector.go:134:60000
 			x5 := h[3]
+//line vector.go:135:60000
 			result05 := kernel.Float16FromBits(x5.Bits() ^ 32768)
+//line vector.go:136:60000
 			t23 := result05
+//line vector.go:137:60000
 			x6 := h[2]
+//line vector.go:138:60000
 			result06 := kernel.ToFloat16[float32](x6.Float32() + t23.Float32())
+//line vector.go:139:60000
 			h[2] = result06
+//line vector.go:140:60000
 			x7 := h[4]
+//line vector.go:141:60000
 			result07 := kernel.Float16FromBits(x7.Bits() ^ 32768)
+//line vector.go:142:60000
 			t24 := result07
+//line vector.go:143
 			x8 := h[3]
 			result08 := kernel.ToFloat16[float32](x8.Float32() + t24.Float32())
 			h[3] = result08
@@ -3182,16 +7031,31 @@ func quernRow1Halves8(r *host.Run, base int, in, out [][8]kernel.Float16, dimX i
 			x14 := h[6]
 			result014 := kernel.ToFloat16[float32](x14.Float32() + t27.Float32())
 			h[6] = result014
+//line vector.go:164:60000
 			x15 := h[0]
+//line vector.go:165:60000
 			result015 := kernel.Float16FromBits(x15.Bits() ^ 32768)
+//line vector.go:166:60000
 			t28 := result015
+//line vector.go:167:60000
 			x16 := h[7]
+//line vector.go:168:60000
 			result016 := kernel.ToFloat16[float32](x16.Float32() + t28.Float32())
+//line vector.go:169:60000
 			h[7] = result016
-//line vector.go:124
+//line vector.go:124:60000
 			out[i] = h
+//line vector.go:125:60000
 		}
+//line vector.go:126:60000
 	}
+//line vector.go:127:60000
+}
+
+//line quern_gen.go:7056:1
+func quernPlainQuads(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_quads(t, v0, v1) })
 }
 
 func quernHostQuads(r *host.Run) {
@@ -3217,26 +7081,43 @@ func quernRow1Quads(r *host.Run, base int, x, y []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line vector.go:134
+//line vector.go:134:60000
 		if 4*i+3 < len(x) {
+//line vector.go:135:60000
 			t1 := x[4*i]
-//line vector.go:135
+//line vector.go:135:60000
 			t2 := x[4*i+1]
-//line vector.go:135
+//line vector.go:135:60000
 			t3 := x[4*i+2]
-//line vector.go:135
+//line vector.go:135:60000
 			t4 := x[4*i+3]
+//line vector.go:136:60000
 			a := t1
+//line vector.go:137:60000
 			b := t2
+//line vector.go:138:60000
 			c := t3
+//line vector.go:139:60000
 			d := t4
-//line vector.go:136
+//line vector.go:136:60000
 			y[4*i] = d
+//line vector.go:137:60000
 			y[4*i+1] = c
+//line vector.go:138:60000
 			y[4*i+2] = b
+//line vector.go:139:60000
 			y[4*i+3] = a
+//line vector.go:140:60000
 		}
+//line vector.go:141:60000
 	}
+//line vector.go:142:60000
+}
+
+//line quern_gen.go:7118:1
+func quernPlainRows(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[[4][4]float32](r, 1), host.Slice[kernel.Vec4[float32]](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_rows(t, v0, v1, v2) })
 }
 
 func quernHostRows(r *host.Run) {

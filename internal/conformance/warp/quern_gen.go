@@ -12,17 +12,131 @@ import (
 )
 
 //go:embed quern_gen.ptx
-var quernPTX string
+var quern_gen_ptx string
+
+var quernPTX = &gpu.Code{
+	Package: "quern.dev/internal/conformance/warp",
+	Text:    quern_gen_ptx,
+	Sum:     "2afba1f528d521a8c74a18e775b3af0c7a1c59a78f2da5514fd04ecea2df18e1",
+}
+
+// Kernels and the types that they take, as they were when this file was written.
+// Where one of these does not compile, the file is stale: run go generate.
+type (
+	quern_gen_is_stale__run_go_generate__bools   func(t kernel.Thread, in []bool, lanes []int32, out []bool, masks []uint32)
+	quern_gen_is_stale__run_go_generate__structs func(t kernel.Thread, in []pair, lanes []int32, out []pair, codes []code)
+	quern_gen_is_stale__run_go_generate__pair    struct {
+		N    int16
+		Here flag
+		At   [2]float64
+	}
+	quern_gen_is_stale__run_go_generate__flag           bool
+	quern_gen_is_stale__run_go_generate__code           uint16
+	quern_gen_is_stale__run_go_generate__reduceFloat32  func(t kernel.Thread, in []float32, out []float32)
+	quern_gen_is_stale__run_go_generate__reduceInt64    func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__tree           func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__scanBlock      func(t kernel.Thread, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__rounds         func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__leave          func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__inside         func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__distribute     func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__aggregate      func(t kernel.Thread, in []int32, count []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__phases         func(t kernel.Thread, n int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__neighbours     func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__methods        func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__tangled        func(t kernel.Thread, n int, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__relax          func(t kernel.Thread, rounds int, x []float32, y []float32)
+	quern_gen_is_stale__run_go_generate__sumTwice       func(t kernel.Thread, in []int64, partial []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__failsBefore    func(t kernel.Thread, at int, x []int32)
+	quern_gen_is_stale__run_go_generate__exchange       func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__square         func(t kernel.Thread, rounds int, out []int32)
+	quern_gen_is_stale__run_go_generate__both           func(t kernel.Thread, x []int32, y []int32)
+	quern_gen_is_stale__run_go_generate__valuesInt8     func(t kernel.Thread, in []int8, lanes []int32, out []int8, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersInt8   func(t kernel.Thread, in []int8, out []int8)
+	quern_gen_is_stale__run_go_generate__valuesInt16    func(t kernel.Thread, in []int16, lanes []int32, out []int16, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersInt16  func(t kernel.Thread, in []int16, out []int16)
+	quern_gen_is_stale__run_go_generate__valuesInt32    func(t kernel.Thread, in []int32, lanes []int32, out []int32, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersInt32  func(t kernel.Thread, in []int32, out []int32)
+	quern_gen_is_stale__run_go_generate__valuesInt64    func(t kernel.Thread, in []int64, lanes []int32, out []int64, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersInt64  func(t kernel.Thread, in []int64, out []int64)
+	quern_gen_is_stale__run_go_generate__valuesInt      func(t kernel.Thread, in []int, lanes []int32, out []int, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersInt    func(t kernel.Thread, in []int, out []int)
+	quern_gen_is_stale__run_go_generate__valuesUint8    func(t kernel.Thread, in []uint8, lanes []int32, out []uint8, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersUint8  func(t kernel.Thread, in []uint8, out []uint8)
+	quern_gen_is_stale__run_go_generate__valuesUint16   func(t kernel.Thread, in []uint16, lanes []int32, out []uint16, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersUint16 func(t kernel.Thread, in []uint16, out []uint16)
+	quern_gen_is_stale__run_go_generate__valuesUint32   func(t kernel.Thread, in []uint32, lanes []int32, out []uint32, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersUint32 func(t kernel.Thread, in []uint32, out []uint32)
+	quern_gen_is_stale__run_go_generate__valuesUint64   func(t kernel.Thread, in []uint64, lanes []int32, out []uint64, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersUint64 func(t kernel.Thread, in []uint64, out []uint64)
+	quern_gen_is_stale__run_go_generate__valuesUint     func(t kernel.Thread, in []uint, lanes []int32, out []uint, masks []uint32)
+	quern_gen_is_stale__run_go_generate__integersUint   func(t kernel.Thread, in []uint, out []uint)
+	quern_gen_is_stale__run_go_generate__valuesFloat32  func(t kernel.Thread, in []float32, lanes []int32, out []float32, masks []uint32)
+	quern_gen_is_stale__run_go_generate__valuesFloat64  func(t kernel.Thread, in []float64, lanes []int32, out []float64, masks []uint32)
+	quern_gen_is_stale__run_go_generate__valuesDeclared func(t kernel.Thread, in []float32, lanes []int32, out []float32, masks []uint32)
+	quern_gen_is_stale__run_go_generate__valuesPartial  func(t kernel.Thread, in []int64, lanes []int32, out []int64, masks []uint32)
+)
+
+var (
+	quern_bools          quern_gen_is_stale__run_go_generate__bools          = bools
+	quern_structs        quern_gen_is_stale__run_go_generate__structs        = structs
+	_                                                                        = (*quern_gen_is_stale__run_go_generate__pair)((*pair)(nil))
+	_                                                                        = (*quern_gen_is_stale__run_go_generate__flag)((*flag)(nil))
+	_                                                                        = (*quern_gen_is_stale__run_go_generate__code)((*code)(nil))
+	quern_reduceFloat32  quern_gen_is_stale__run_go_generate__reduceFloat32  = reduceFloat32
+	quern_reduceInt64    quern_gen_is_stale__run_go_generate__reduceInt64    = reduceInt64
+	quern_tree           quern_gen_is_stale__run_go_generate__tree           = tree
+	quern_scanBlock      quern_gen_is_stale__run_go_generate__scanBlock      = scanBlock
+	quern_rounds         quern_gen_is_stale__run_go_generate__rounds         = rounds
+	quern_leave          quern_gen_is_stale__run_go_generate__leave          = leave
+	quern_inside         quern_gen_is_stale__run_go_generate__inside         = inside
+	quern_distribute     quern_gen_is_stale__run_go_generate__distribute     = distribute
+	quern_aggregate      quern_gen_is_stale__run_go_generate__aggregate      = aggregate
+	quern_phases         quern_gen_is_stale__run_go_generate__phases         = phases
+	quern_neighbours     quern_gen_is_stale__run_go_generate__neighbours     = neighbours
+	quern_methods        quern_gen_is_stale__run_go_generate__methods        = methods
+	quern_tangled        quern_gen_is_stale__run_go_generate__tangled        = tangled
+	quern_relax          quern_gen_is_stale__run_go_generate__relax          = relax
+	quern_sumTwice       quern_gen_is_stale__run_go_generate__sumTwice       = sumTwice
+	quern_failsBefore    quern_gen_is_stale__run_go_generate__failsBefore    = failsBefore
+	quern_exchange       quern_gen_is_stale__run_go_generate__exchange       = exchange
+	quern_square         quern_gen_is_stale__run_go_generate__square         = square
+	quern_both           quern_gen_is_stale__run_go_generate__both           = both
+	quern_valuesInt8     quern_gen_is_stale__run_go_generate__valuesInt8     = valuesInt8
+	quern_integersInt8   quern_gen_is_stale__run_go_generate__integersInt8   = integersInt8
+	quern_valuesInt16    quern_gen_is_stale__run_go_generate__valuesInt16    = valuesInt16
+	quern_integersInt16  quern_gen_is_stale__run_go_generate__integersInt16  = integersInt16
+	quern_valuesInt32    quern_gen_is_stale__run_go_generate__valuesInt32    = valuesInt32
+	quern_integersInt32  quern_gen_is_stale__run_go_generate__integersInt32  = integersInt32
+	quern_valuesInt64    quern_gen_is_stale__run_go_generate__valuesInt64    = valuesInt64
+	quern_integersInt64  quern_gen_is_stale__run_go_generate__integersInt64  = integersInt64
+	quern_valuesInt      quern_gen_is_stale__run_go_generate__valuesInt      = valuesInt
+	quern_integersInt    quern_gen_is_stale__run_go_generate__integersInt    = integersInt
+	quern_valuesUint8    quern_gen_is_stale__run_go_generate__valuesUint8    = valuesUint8
+	quern_integersUint8  quern_gen_is_stale__run_go_generate__integersUint8  = integersUint8
+	quern_valuesUint16   quern_gen_is_stale__run_go_generate__valuesUint16   = valuesUint16
+	quern_integersUint16 quern_gen_is_stale__run_go_generate__integersUint16 = integersUint16
+	quern_valuesUint32   quern_gen_is_stale__run_go_generate__valuesUint32   = valuesUint32
+	quern_integersUint32 quern_gen_is_stale__run_go_generate__integersUint32 = integersUint32
+	quern_valuesUint64   quern_gen_is_stale__run_go_generate__valuesUint64   = valuesUint64
+	quern_integersUint64 quern_gen_is_stale__run_go_generate__integersUint64 = integersUint64
+	quern_valuesUint     quern_gen_is_stale__run_go_generate__valuesUint     = valuesUint
+	quern_integersUint   quern_gen_is_stale__run_go_generate__integersUint   = integersUint
+	quern_valuesFloat32  quern_gen_is_stale__run_go_generate__valuesFloat32  = valuesFloat32
+	quern_valuesFloat64  quern_gen_is_stale__run_go_generate__valuesFloat64  = valuesFloat64
+	quern_valuesDeclared quern_gen_is_stale__run_go_generate__valuesDeclared = valuesDeclared
+	quern_valuesPartial  quern_gen_is_stale__run_go_generate__valuesPartial  = valuesPartial
+)
 
 var quernBools = gpu.NewKernel(gpu.KernelInfo{
 	Name: "bools", Package: "quern.dev/internal/conformance/warp", Pos: "bools.go:17",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "bool", Size: 1},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "bool", Size: 1, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "bool", Size: 1},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 10, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 10, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 640, 2, 3, 2, 4, 5, 5, 4, 0, 10, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 2, 0, 10, 2, 3, 2, 4, 5, 5, 3, 0, 10240, 2, 3, 5, 4, 0, 10, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 2, 0, 10, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 10240, 2, 3, 5, 4, 0, 630, 2, 3, 2, 4, 5, 5, 4, 0, 10, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 10, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483657, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 10, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483657, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -44,10 +158,9 @@ var quernBools = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "bools.go", Line: 32, Col: 2},
 		}},
 	},
-	Host: quernHostBools,
+	Host:  quernHostBools,
+	Plain: quernPlainBools,
 })
-
-var _ = bools // compiled, not called
 
 // LaunchBools runs bools on the grid g.
 func LaunchBools(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[bool], lanes *gpu.Buffer[int32], out *gpu.Buffer[bool], masks *gpu.Buffer[uint32]) error {
@@ -65,12 +178,12 @@ func LaunchBools(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[bool], lanes *gpu.Buf
 var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 	Name: "structs", Package: "quern.dev/internal/conformance/warp", Pos: "bools.go:38",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "pair", Size: 24},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "out", Kind: gpu.Slice, Type: "pair", Size: 24},
-		{Name: "codes", Kind: gpu.Slice, Type: "code", Size: 2},
+		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/warp.pair", Size: 24, Layout: "struct{N int16; Here bool; At [2]float64}", ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/warp.pair", Size: 24, Layout: "struct{N int16; Here bool; At [2]float64}"},
+		{Name: "codes", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/warp.code", Size: 2, Layout: "uint16"},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 3, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 3, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 3, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -88,10 +201,9 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "bools.go", Line: 45, Col: 73},
 		}},
 	},
-	Host: quernHostStructs,
+	Host:  quernHostStructs,
+	Plain: quernPlainStructs,
 })
-
-var _ = structs // compiled, not called
 
 // LaunchStructs runs structs on the grid g.
 func LaunchStructs(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[pair], lanes *gpu.Buffer[int32], out *gpu.Buffer[pair], codes *gpu.Buffer[code]) error {
@@ -109,10 +221,10 @@ func LaunchStructs(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[pair], lanes *gpu.B
 var quernReduceFloat32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reduceFloat32", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:29",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 2, 3, 2, 4, 5, 2, 5, 5, 9, 1, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -128,9 +240,8 @@ var quernReduceFloat32 = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 128,
 	Host:   quernHostReduceFloat32,
+	Plain:  quernPlainReduceFloat32,
 })
-
-var _ = reduceFloat32 // compiled, not called
 
 // LaunchReduceFloat32 runs reduceFloat32 on the grid g.
 func LaunchReduceFloat32(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]) error {
@@ -146,10 +257,10 @@ func LaunchReduceFloat32(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[float32]
 var quernReduceInt64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "reduceInt64", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:36",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -162,9 +273,8 @@ var quernReduceInt64 = gpu.NewKernel(gpu.KernelInfo{
 	Block:  gpu.Dim3{X: 256, Y: 1, Z: 1},
 	Shared: 256,
 	Host:   quernHostReduceInt64,
+	Plain:  quernPlainReduceInt64,
 })
-
-var _ = reduceInt64 // compiled, not called
 
 // LaunchReduceInt64 runs reduceInt64 on the grid g.
 func LaunchReduceInt64(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -180,10 +290,10 @@ func LaunchReduceInt64(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) er
 var quernTree = gpu.NewKernel(gpu.KernelInfo{
 	Name: "tree", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:49",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -195,10 +305,9 @@ var quernTree = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 55, Col: 2},
 		}},
 	},
-	Host: quernHostTree,
+	Host:  quernHostTree,
+	Plain: quernPlainTree,
 })
-
-var _ = tree // compiled, not called
 
 // LaunchTree runs tree on the grid g.
 //
@@ -216,10 +325,10 @@ func LaunchTree(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 var quernScanBlock = gpu.NewKernel(gpu.KernelInfo{
 	Name: "scanBlock", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:61",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -233,9 +342,8 @@ var quernScanBlock = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 128,
 	Host:   quernHostScanBlock,
+	Plain:  quernPlainScanBlock,
 })
-
-var _ = scanBlock // compiled, not called
 
 // LaunchScanBlock runs scanBlock on the grid g.
 //
@@ -253,10 +361,10 @@ func LaunchScanBlock(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) err
 var quernRounds = gpu.NewKernel(gpu.KernelInfo{
 	Name: "rounds", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:82",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -268,10 +376,9 @@ var quernRounds = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 102, Col: 2},
 		}},
 	},
-	Host: quernHostRounds,
+	Host:  quernHostRounds,
+	Plain: quernPlainRounds,
 })
-
-var _ = rounds // compiled, not called
 
 // LaunchRounds runs rounds on the grid g.
 //
@@ -289,10 +396,10 @@ func LaunchRounds(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 var quernLeave = gpu.NewKernel(gpu.KernelInfo{
 	Name: "leave", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:108",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -304,10 +411,9 @@ var quernLeave = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 121, Col: 2},
 		}},
 	},
-	Host: quernHostLeave,
+	Host:  quernHostLeave,
+	Plain: quernPlainLeave,
 })
-
-var _ = leave // compiled, not called
 
 // LaunchLeave runs leave on the grid g.
 //
@@ -325,10 +431,10 @@ func LaunchLeave(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 var quernInside = gpu.NewKernel(gpu.KernelInfo{
 	Name: "inside", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:127",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -342,10 +448,9 @@ var quernInside = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 149, Col: 2},
 		}},
 	},
-	Host: quernHostInside,
+	Host:  quernHostInside,
+	Plain: quernPlainInside,
 })
-
-var _ = inside // compiled, not called
 
 // LaunchInside runs inside on the grid g.
 //
@@ -363,10 +468,10 @@ func LaunchInside(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
 var quernDistribute = gpu.NewKernel(gpu.KernelInfo{
 	Name: "distribute", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:155",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.ShiftSite, File: "control.go", Line: 160, Col: 11},
@@ -384,10 +489,9 @@ var quernDistribute = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 166, Col: 2},
 		}},
 	},
-	Host: quernHostDistribute,
+	Host:  quernHostDistribute,
+	Plain: quernPlainDistribute,
 })
-
-var _ = distribute // compiled, not called
 
 // LaunchDistribute runs distribute on the grid g.
 //
@@ -405,11 +509,11 @@ func LaunchDistribute(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) err
 var quernAggregate = gpu.NewKernel(gpu.KernelInfo{
 	Name: "aggregate", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:172",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -423,10 +527,9 @@ var quernAggregate = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 182, Col: 2},
 		}},
 	},
-	Host: quernHostAggregate,
+	Host:  quernHostAggregate,
+	Plain: quernPlainAggregate,
 })
-
-var _ = aggregate // compiled, not called
 
 // LaunchAggregate runs aggregate on the grid g.
 //
@@ -446,10 +549,10 @@ var quernPhases = gpu.NewKernel(gpu.KernelInfo{
 	Name: "phases", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:189",
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 2, 3, 2, 4, 5, 2, 5, 5, 9, 1024, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 193, Col: 7},
@@ -470,9 +573,8 @@ var quernPhases = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 4096,
 	Host:   quernHostPhases,
+	Plain:  quernPlainPhases,
 })
-
-var _ = phases // compiled, not called
 
 // LaunchPhases runs phases on the grid g.
 //
@@ -492,10 +594,10 @@ func LaunchPhases(s *gpu.Stream, g gpu.Grid, n int, in, out *gpu.Buffer[int32]) 
 var quernNeighbours = gpu.NewKernel(gpu.KernelInfo{
 	Name: "neighbours", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:213",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 2, 3, 2, 4, 5, 2, 5, 5, 9, 1024}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 217, Col: 13},
@@ -516,9 +618,8 @@ var quernNeighbours = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Shared: 4096,
 	Host:   quernHostNeighbours,
+	Plain:  quernPlainNeighbours,
 })
-
-var _ = neighbours // compiled, not called
 
 // LaunchNeighbours runs neighbours on the grid g.
 //
@@ -536,10 +637,10 @@ func LaunchNeighbours(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) err
 var quernMethods = gpu.NewKernel(gpu.KernelInfo{
 	Name: "methods", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:243",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -551,10 +652,9 @@ var quernMethods = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 250, Col: 2},
 		}},
 	},
-	Host: quernHostMethods,
+	Host:  quernHostMethods,
+	Plain: quernPlainMethods,
 })
-
-var _ = methods // compiled, not called
 
 // LaunchMethods runs methods on the grid g.
 func LaunchMethods(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -571,10 +671,10 @@ var quernTangled = gpu.NewKernel(gpu.KernelInfo{
 	Name: "tangled", Package: "quern.dev/internal/conformance/warp", Pos: "control.go:275",
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 1, 0, 9, 2147483646, 0, -1, 1, 2, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 2, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 9, 2147483648, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 1, 0, 9, 2147483646}, Sites: []gpu.Site{
@@ -586,10 +686,9 @@ var quernTangled = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "control.go", Line: 308, Col: 2},
 		}},
 	},
-	Host: quernHostTangled,
+	Host:  quernHostTangled,
+	Plain: quernPlainTangled,
 })
-
-var _ = tangled // compiled, not called
 
 // LaunchTangled runs tangled on the grid g.
 //
@@ -613,7 +712,7 @@ var quernRelax = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -627,9 +726,8 @@ var quernRelax = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Cooperative: true,
 	Host:        quernHostRelax,
+	Plain:       quernPlainRelax,
 })
-
-var _ = relax // compiled, not called
 
 // LaunchRelax runs relax on the grid g.
 //
@@ -648,11 +746,11 @@ func LaunchRelax(s *gpu.Stream, g gpu.Grid, rounds int, x, y *gpu.Buffer[float32
 var quernSumTwice = gpu.NewKernel(gpu.KernelInfo{
 	Name: "sumTwice", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:25",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "partial", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -666,9 +764,8 @@ var quernSumTwice = gpu.NewKernel(gpu.KernelInfo{
 	Shared:      256,
 	Cooperative: true,
 	Host:        quernHostSumTwice,
+	Plain:       quernPlainSumTwice,
 })
-
-var _ = sumTwice // compiled, not called
 
 // LaunchSumTwice runs sumTwice on the grid g.
 //
@@ -690,7 +787,7 @@ var quernFailsBefore = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 0, 9, -1, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -704,9 +801,8 @@ var quernFailsBefore = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Cooperative: true,
 	Host:        quernHostFailsBefore,
+	Plain:       quernPlainFailsBefore,
 })
-
-var _ = failsBefore // compiled, not called
 
 // LaunchFailsBefore runs failsBefore on the grid g.
 //
@@ -724,10 +820,10 @@ func LaunchFailsBefore(s *gpu.Stream, g gpu.Grid, at int, x *gpu.Buffer[int32]) 
 var quernExchange = gpu.NewKernel(gpu.KernelInfo{
 	Name: "exchange", Package: "quern.dev/internal/conformance/warp", Pos: "grid.go:59",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 9, 64, 0, -1, 1, 1, 2, 3, 2, 0, 5, 4, 2, 3, 1, 1, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -746,9 +842,8 @@ var quernExchange = gpu.NewKernel(gpu.KernelInfo{
 	Shared:  264,
 	Cluster: gpu.Dim3{X: 4, Y: 1, Z: 1},
 	Host:    quernHostExchange,
+	Plain:   quernPlainExchange,
 })
-
-var _ = exchange // compiled, not called
 
 // LaunchExchange runs exchange on the grid g.
 //
@@ -770,7 +865,7 @@ var quernSquare = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 0, 2, 1, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 0, 2, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -783,9 +878,8 @@ var quernSquare = gpu.NewKernel(gpu.KernelInfo{
 	Shared:  4,
 	Cluster: gpu.Dim3{X: 2, Y: 2, Z: 1},
 	Host:    quernHostSquare,
+	Plain:   quernPlainSquare,
 })
-
-var _ = square // compiled, not called
 
 // LaunchSquare runs square on the grid g.
 //
@@ -806,7 +900,7 @@ var quernBoth = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -823,9 +917,8 @@ var quernBoth = gpu.NewKernel(gpu.KernelInfo{
 	Cluster:     gpu.Dim3{X: 2, Y: 1, Z: 1},
 	Cooperative: true,
 	Host:        quernHostBoth,
+	Plain:       quernPlainBoth,
 })
-
-var _ = both // compiled, not called
 
 // LaunchBoth runs both on the grid g.
 //
@@ -843,12 +936,12 @@ func LaunchBoth(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[int32]) error {
 var quernValuesInt8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesInt8", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:57",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -870,10 +963,9 @@ var quernValuesInt8 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesInt8,
+	Host:  quernHostValuesInt8,
+	Plain: quernPlainValuesInt8,
 })
-
-var _ = valuesInt8 // compiled, not called
 
 // LaunchValuesInt8 runs valuesInt8 on the grid g.
 func LaunchValuesInt8(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int8], lanes *gpu.Buffer[int32], out *gpu.Buffer[int8], masks *gpu.Buffer[uint32]) error {
@@ -891,10 +983,10 @@ func LaunchValuesInt8(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int8], lanes *gp
 var quernIntegersInt8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersInt8", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:62",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -910,10 +1002,9 @@ var quernIntegersInt8 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersInt8,
+	Host:  quernHostIntegersInt8,
+	Plain: quernPlainIntegersInt8,
 })
-
-var _ = integersInt8 // compiled, not called
 
 // LaunchIntegersInt8 runs integersInt8 on the grid g.
 func LaunchIntegersInt8(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int8]) error {
@@ -929,12 +1020,12 @@ func LaunchIntegersInt8(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int8]) er
 var quernValuesInt16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesInt16", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:65",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int16", Size: 2},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int16", Size: 2, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int16", Size: 2},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -956,10 +1047,9 @@ var quernValuesInt16 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesInt16,
+	Host:  quernHostValuesInt16,
+	Plain: quernPlainValuesInt16,
 })
-
-var _ = valuesInt16 // compiled, not called
 
 // LaunchValuesInt16 runs valuesInt16 on the grid g.
 func LaunchValuesInt16(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int16], lanes *gpu.Buffer[int32], out *gpu.Buffer[int16], masks *gpu.Buffer[uint32]) error {
@@ -977,10 +1067,10 @@ func LaunchValuesInt16(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int16], lanes *
 var quernIntegersInt16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersInt16", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:70",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int16", Size: 2},
+		{Name: "in", Kind: gpu.Slice, Type: "int16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -996,10 +1086,9 @@ var quernIntegersInt16 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersInt16,
+	Host:  quernHostIntegersInt16,
+	Plain: quernPlainIntegersInt16,
 })
-
-var _ = integersInt16 // compiled, not called
 
 // LaunchIntegersInt16 runs integersInt16 on the grid g.
 func LaunchIntegersInt16(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int16]) error {
@@ -1015,12 +1104,12 @@ func LaunchIntegersInt16(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int16]) 
 var quernValuesInt32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesInt32", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:73",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1042,10 +1131,9 @@ var quernValuesInt32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesInt32,
+	Host:  quernHostValuesInt32,
+	Plain: quernPlainValuesInt32,
 })
-
-var _ = valuesInt32 // compiled, not called
 
 // LaunchValuesInt32 runs valuesInt32 on the grid g.
 func LaunchValuesInt32(s *gpu.Stream, g gpu.Grid, in, lanes, out *gpu.Buffer[int32], masks *gpu.Buffer[uint32]) error {
@@ -1063,10 +1151,10 @@ func LaunchValuesInt32(s *gpu.Stream, g gpu.Grid, in, lanes, out *gpu.Buffer[int
 var quernIntegersInt32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersInt32", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:78",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1082,10 +1170,9 @@ var quernIntegersInt32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersInt32,
+	Host:  quernHostIntegersInt32,
+	Plain: quernPlainIntegersInt32,
 })
-
-var _ = integersInt32 // compiled, not called
 
 // LaunchIntegersInt32 runs integersInt32 on the grid g.
 func LaunchIntegersInt32(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) error {
@@ -1101,12 +1188,12 @@ func LaunchIntegersInt32(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int32]) 
 var quernValuesInt64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesInt64", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:81",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1128,10 +1215,9 @@ var quernValuesInt64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesInt64,
+	Host:  quernHostValuesInt64,
+	Plain: quernPlainValuesInt64,
 })
-
-var _ = valuesInt64 // compiled, not called
 
 // LaunchValuesInt64 runs valuesInt64 on the grid g.
 func LaunchValuesInt64(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int64], lanes *gpu.Buffer[int32], out *gpu.Buffer[int64], masks *gpu.Buffer[uint32]) error {
@@ -1149,10 +1235,10 @@ func LaunchValuesInt64(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int64], lanes *
 var quernIntegersInt64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersInt64", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:86",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1168,10 +1254,9 @@ var quernIntegersInt64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersInt64,
+	Host:  quernHostIntegersInt64,
+	Plain: quernPlainIntegersInt64,
 })
-
-var _ = integersInt64 // compiled, not called
 
 // LaunchIntegersInt64 runs integersInt64 on the grid g.
 func LaunchIntegersInt64(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) error {
@@ -1187,12 +1272,12 @@ func LaunchIntegersInt64(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int64]) 
 var quernValuesInt = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesInt", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:89",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int", Size: 8},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int", Size: 8, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1214,10 +1299,9 @@ var quernValuesInt = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesInt,
+	Host:  quernHostValuesInt,
+	Plain: quernPlainValuesInt,
 })
-
-var _ = valuesInt // compiled, not called
 
 // LaunchValuesInt runs valuesInt on the grid g.
 func LaunchValuesInt(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int], lanes *gpu.Buffer[int32], out *gpu.Buffer[int], masks *gpu.Buffer[uint32]) error {
@@ -1235,10 +1319,10 @@ func LaunchValuesInt(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int], lanes *gpu.
 var quernIntegersInt = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersInt", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:94",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "int", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1254,10 +1338,9 @@ var quernIntegersInt = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersInt,
+	Host:  quernHostIntegersInt,
+	Plain: quernPlainIntegersInt,
 })
-
-var _ = integersInt // compiled, not called
 
 // LaunchIntegersInt runs integersInt on the grid g.
 func LaunchIntegersInt(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int]) error {
@@ -1273,12 +1356,12 @@ func LaunchIntegersInt(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[int]) erro
 var quernValuesUint8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesUint8", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:97",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1300,10 +1383,9 @@ var quernValuesUint8 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesUint8,
+	Host:  quernHostValuesUint8,
+	Plain: quernPlainValuesUint8,
 })
-
-var _ = valuesUint8 // compiled, not called
 
 // LaunchValuesUint8 runs valuesUint8 on the grid g.
 func LaunchValuesUint8(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint8], lanes *gpu.Buffer[int32], out *gpu.Buffer[uint8], masks *gpu.Buffer[uint32]) error {
@@ -1321,10 +1403,10 @@ func LaunchValuesUint8(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint8], lanes *
 var quernIntegersUint8 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersUint8", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:102",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1},
+		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1340,10 +1422,9 @@ var quernIntegersUint8 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersUint8,
+	Host:  quernHostIntegersUint8,
+	Plain: quernPlainIntegersUint8,
 })
-
-var _ = integersUint8 // compiled, not called
 
 // LaunchIntegersUint8 runs integersUint8 on the grid g.
 func LaunchIntegersUint8(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint8]) error {
@@ -1359,12 +1440,12 @@ func LaunchIntegersUint8(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint8]) 
 var quernValuesUint16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesUint16", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:105",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1386,10 +1467,9 @@ var quernValuesUint16 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesUint16,
+	Host:  quernHostValuesUint16,
+	Plain: quernPlainValuesUint16,
 })
-
-var _ = valuesUint16 // compiled, not called
 
 // LaunchValuesUint16 runs valuesUint16 on the grid g.
 func LaunchValuesUint16(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint16], lanes *gpu.Buffer[int32], out *gpu.Buffer[uint16], masks *gpu.Buffer[uint32]) error {
@@ -1407,10 +1487,10 @@ func LaunchValuesUint16(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint16], lanes
 var quernIntegersUint16 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersUint16", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:110",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2},
+		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1426,10 +1506,9 @@ var quernIntegersUint16 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersUint16,
+	Host:  quernHostIntegersUint16,
+	Plain: quernPlainIntegersUint16,
 })
-
-var _ = integersUint16 // compiled, not called
 
 // LaunchIntegersUint16 runs integersUint16 on the grid g.
 func LaunchIntegersUint16(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint16]) error {
@@ -1445,12 +1524,12 @@ func LaunchIntegersUint16(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint16]
 var quernValuesUint32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesUint32", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:113",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1472,10 +1551,9 @@ var quernValuesUint32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesUint32,
+	Host:  quernHostValuesUint32,
+	Plain: quernPlainValuesUint32,
 })
-
-var _ = valuesUint32 // compiled, not called
 
 // LaunchValuesUint32 runs valuesUint32 on the grid g.
 func LaunchValuesUint32(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint32], lanes *gpu.Buffer[int32], out, masks *gpu.Buffer[uint32]) error {
@@ -1493,10 +1571,10 @@ func LaunchValuesUint32(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint32], lanes
 var quernIntegersUint32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersUint32", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:118",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1512,10 +1590,9 @@ var quernIntegersUint32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersUint32,
+	Host:  quernHostIntegersUint32,
+	Plain: quernPlainIntegersUint32,
 })
-
-var _ = integersUint32 // compiled, not called
 
 // LaunchIntegersUint32 runs integersUint32 on the grid g.
 func LaunchIntegersUint32(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]) error {
@@ -1531,12 +1608,12 @@ func LaunchIntegersUint32(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint32]
 var quernValuesUint64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesUint64", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:121",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1558,10 +1635,9 @@ var quernValuesUint64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesUint64,
+	Host:  quernHostValuesUint64,
+	Plain: quernPlainValuesUint64,
 })
-
-var _ = valuesUint64 // compiled, not called
 
 // LaunchValuesUint64 runs valuesUint64 on the grid g.
 func LaunchValuesUint64(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint64], lanes *gpu.Buffer[int32], out *gpu.Buffer[uint64], masks *gpu.Buffer[uint32]) error {
@@ -1579,10 +1655,10 @@ func LaunchValuesUint64(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint64], lanes
 var quernIntegersUint64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersUint64", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:126",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1598,10 +1674,9 @@ var quernIntegersUint64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersUint64,
+	Host:  quernHostIntegersUint64,
+	Plain: quernPlainIntegersUint64,
 })
-
-var _ = integersUint64 // compiled, not called
 
 // LaunchIntegersUint64 runs integersUint64 on the grid g.
 func LaunchIntegersUint64(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]) error {
@@ -1617,12 +1692,12 @@ func LaunchIntegersUint64(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint64]
 var quernValuesUint = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesUint", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:129",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint", Size: 8},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "uint", Size: 8, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint", Size: 8},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1644,10 +1719,9 @@ var quernValuesUint = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesUint,
+	Host:  quernHostValuesUint,
+	Plain: quernPlainValuesUint,
 })
-
-var _ = valuesUint // compiled, not called
 
 // LaunchValuesUint runs valuesUint on the grid g.
 func LaunchValuesUint(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint], lanes *gpu.Buffer[int32], out *gpu.Buffer[uint], masks *gpu.Buffer[uint32]) error {
@@ -1665,10 +1739,10 @@ func LaunchValuesUint(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[uint], lanes *gp
 var quernIntegersUint = gpu.NewKernel(gpu.KernelInfo{
 	Name: "integersUint", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:134",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "uint", Size: 8},
+		{Name: "in", Kind: gpu.Slice, Type: "uint", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint", Size: 8},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 1, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 192, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 1, 0, 3, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 3072, 2, 3, 5, 4, 0, 189, 2, 3, 2, 4, 5, 5, 4, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 3, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1684,10 +1758,9 @@ var quernIntegersUint = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 53, Col: 2},
 		}},
 	},
-	Host: quernHostIntegersUint,
+	Host:  quernHostIntegersUint,
+	Plain: quernPlainIntegersUint,
 })
-
-var _ = integersUint // compiled, not called
 
 // LaunchIntegersUint runs integersUint on the grid g.
 func LaunchIntegersUint(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint]) error {
@@ -1703,12 +1776,12 @@ func LaunchIntegersUint(s *gpu.Stream, g gpu.Grid, in, out *gpu.Buffer[uint]) er
 var quernValuesFloat32 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesFloat32", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:137",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1730,10 +1803,9 @@ var quernValuesFloat32 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesFloat32,
+	Host:  quernHostValuesFloat32,
+	Plain: quernPlainValuesFloat32,
 })
-
-var _ = valuesFloat32 // compiled, not called
 
 // LaunchValuesFloat32 runs valuesFloat32 on the grid g.
 func LaunchValuesFloat32(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float32], lanes *gpu.Buffer[int32], out *gpu.Buffer[float32], masks *gpu.Buffer[uint32]) error {
@@ -1751,12 +1823,12 @@ func LaunchValuesFloat32(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float32], lan
 var quernValuesFloat64 = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesFloat64", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:142",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 0, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 64, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 3, 0, 1024, 2, 3, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 1, 1, 2, 3, 2, 4, 5, 2, 5, 5, 3, 0, 1024, 2, 3, 5, 4, 0, 63, 2, 3, 2, 4, 5, 5, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 2, 0, 20, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 1280, 2, 3, 2, 4, 5, 5, 4, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648, 0, -1, 1, 3, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 256, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 1, 3, 0, 4, 2, 3, 2, 4, 5, 2, 5, 5, 5, 3, 0, 4096, 2, 3, 5, 4, 0, 252, 2, 3, 2, 4, 5, 5, 4, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 2, 5, 2, 3, 2, 4, 5, 4, 9, 2147483647, 2, 3, 2, 0, 5, 2, 1, 5, 2, 2, 5, 2, 3, 4, 9, 2147483647, 2, 0, 2, 1, 5, 2, 2, 5, 9, 2147483648, 2, 1, 2, 2, 5, 9, 2147483648, 0, 20, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483667, 0, 4, 2, 3, 2, 0, 5, 2, 4, 5, 2, 1, 5, 2, 5, 5, 2, 2, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1778,10 +1850,9 @@ var quernValuesFloat64 = gpu.NewKernel(gpu.KernelInfo{
 			{Kind: gpu.IndexSite, File: "values.go", Line: 44, Col: 3},
 		}},
 	},
-	Host: quernHostValuesFloat64,
+	Host:  quernHostValuesFloat64,
+	Plain: quernPlainValuesFloat64,
 })
-
-var _ = valuesFloat64 // compiled, not called
 
 // LaunchValuesFloat64 runs valuesFloat64 on the grid g.
 func LaunchValuesFloat64(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float64], lanes *gpu.Buffer[int32], out *gpu.Buffer[float64], masks *gpu.Buffer[uint32]) error {
@@ -1799,12 +1870,12 @@ func LaunchValuesFloat64(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float64], lan
 var quernValuesDeclared = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesDeclared", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:149",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 1, 2, 2, 5, 9, 2147483648, 0, 128, 2, 0, 2, 1, 5, 2, 2, 5, 5, 1, 0, 4, 9, 0, 0, -1, 1, 1, 0, 128, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 128, 2, 0, 5, 1, 1, 3, 0, 128, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 2560, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 2560, 2, 0, 5, 1, 2, 3, 0, 2560, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 2147484160, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 2560, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 20, 3, 0, 2560, 2, 0, 5, 1, 2, 3, 0, 2560, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 42949672940, 4, 7, 5, 9, 0, 0, 2560, 2, 0, 2, 1, 5, 2, 2, 5, 5, 9, 2147483667, 0, -1, 1, 3, 0, 512, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 512, 2, 0, 5, 1, 3, 3, 0, 512, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 429496832, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 1, 2, 2, 5, 9, 2147483648, 0, 2560, 2, 0, 2, 1, 5, 2, 2, 5, 5, 9, 2147483667}, Sites: []gpu.Site{
@@ -1828,9 +1899,8 @@ var quernValuesDeclared = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 64, Y: 2, Z: 1},
 	Host:  quernHostValuesDeclared,
+	Plain: quernPlainValuesDeclared,
 })
-
-var _ = valuesDeclared // compiled, not called
 
 // LaunchValuesDeclared runs valuesDeclared on the grid g.
 //
@@ -1850,12 +1920,12 @@ func LaunchValuesDeclared(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[float32], la
 var quernValuesPartial = gpu.NewKernel(gpu.KernelInfo{
 	Name: "valuesPartial", Package: "quern.dev/internal/conformance/warp", Pos: "values.go:156",
 	Params: []gpu.Param{
-		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8},
-		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4},
+		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
+		{Name: "lanes", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "masks", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	PTX: quernPTX,
+	Code: quernPTX,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 1, 2, 2, 5, 9, 2147483648, 0, 63, 2, 0, 2, 1, 5, 2, 2, 5, 5, 1, 0, 4, 9, 0, 0, -1, 1, 1, 0, 63, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 63, 2, 0, 5, 1, 1, 3, 0, 63, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 2147483709, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 1260, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 1260, 2, 0, 5, 1, 2, 3, 0, 1260, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 2147484780, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 1260, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 20, 3, 0, 1260, 2, 0, 5, 1, 2, 3, 0, 1260, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 42949674160, 4, 7, 5, 9, 0, 0, 1260, 2, 0, 2, 1, 5, 2, 2, 5, 5, 9, 2147483667, 0, -1, 1, 3, 0, 252, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 252, 2, 0, 5, 1, 3, 3, 0, 252, 2, 0, 2, 1, 5, 2, 2, 5, 5, 4, 0, 429496956, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 1, 2, 2, 5, 9, 2147483648, 0, 1260, 2, 0, 2, 1, 5, 2, 2, 5, 5, 9, 2147483667}, Sites: []gpu.Site{
@@ -1879,9 +1949,8 @@ var quernValuesPartial = gpu.NewKernel(gpu.KernelInfo{
 	},
 	Block: gpu.Dim3{X: 7, Y: 9, Z: 1},
 	Host:  quernHostValuesPartial,
+	Plain: quernPlainValuesPartial,
 })
-
-var _ = valuesPartial // compiled, not called
 
 // LaunchValuesPartial runs valuesPartial on the grid g.
 //
@@ -1896,6 +1965,11 @@ func LaunchValuesPartial(s *gpu.Stream, g gpu.Grid, in *gpu.Buffer[int64], lanes
 	gpu.SliceArg(l, out)
 	gpu.SliceArg(l, masks)
 	return l.End()
+}
+
+func quernPlainBools(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[bool](r, 0), host.Slice[int32](r, 1), host.Slice[bool](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_bools(t, v0, v1, v2, v3) })
 }
 
 func quernHostBools(r *host.Run) {
@@ -2112,6 +2186,7 @@ func quernHostBools(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2190:1
 func quernRow1Bools(r *host.Run, vs []bool, first, dimX int, lanes2 []int, os [][]bool, t5s []bool, givens []int, in []bool, base, start int, lanes []int32, out []bool, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -2144,6 +2219,7 @@ func quernRow1Bools(r *host.Run, vs []bool, first, dimX int, lanes2 []int, os []
 }
 
 //go:noinline
+//line quern_gen.go:2223:1
 func quernRow2Bools(r *host.Run, vs []bool, first2, dimX int, os [][]bool, shuffles, t8s []bool) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -2162,6 +2238,7 @@ func quernRow2Bools(r *host.Run, vs []bool, first2, dimX int, os [][]bool, shuff
 }
 
 //go:noinline
+//line quern_gen.go:2242:1
 func quernRow3Bools(r *host.Run, vs []bool, first3, dimX int, os [][]bool, shuffleUps, t10s []bool) {
 	vRow := vs[first3:][:dimX]
 	oRow := os[first3:][:dimX]
@@ -2180,6 +2257,7 @@ func quernRow3Bools(r *host.Run, vs []bool, first3, dimX int, os [][]bool, shuff
 }
 
 //go:noinline
+//line quern_gen.go:2261:1
 func quernRow4Bools(r *host.Run, vs []bool, first4, dimX int, lanes2 []int, os [][]bool, shuffleDowns, t12s []bool, givens2 []int) {
 	vRow := vs[first4:][:dimX]
 	laneRow := lanes2[first4:][:dimX]
@@ -2204,6 +2282,7 @@ func quernRow4Bools(r *host.Run, vs []bool, first4, dimX int, lanes2 []int, os [
 }
 
 //go:noinline
+//line quern_gen.go:2286:1
 func quernRow5Bools(r *host.Run, os [][]bool, first5, dimX int, shuffleXors []bool) {
 	oRow := os[first5:][:dimX]
 	shuffleXorRow := shuffleXors[first5:][:dimX]
@@ -2217,6 +2296,7 @@ func quernRow5Bools(r *host.Run, os [][]bool, first5, dimX int, shuffleXors []bo
 }
 
 //go:noinline
+//line quern_gen.go:2300:1
 func quernRow6Bools(r *host.Run, os [][]bool, first6, dimX int, anys []bool) {
 	oRow := os[first6:][:dimX]
 	anyRow := anys[first6:][:dimX]
@@ -2230,6 +2310,7 @@ func quernRow6Bools(r *host.Run, os [][]bool, first6, dimX int, anys []bool) {
 }
 
 //go:noinline
+//line quern_gen.go:2314:1
 func quernRow7Bools(r *host.Run, vs []bool, first7, dimX int, os [][]bool, alls, givens3 []bool) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -2248,6 +2329,7 @@ func quernRow7Bools(r *host.Run, vs []bool, first7, dimX int, os [][]bool, alls,
 }
 
 //go:noinline
+//line quern_gen.go:2333:1
 func quernRow8Bools(r *host.Run, alls2 []bool, at, n int, t19s []bool, dimX int) {
 	allRow2 := alls2[at:][:n]
 	t19Row := t19s[at:][:n]
@@ -2260,6 +2342,7 @@ func quernRow8Bools(r *host.Run, alls2 []bool, at, n int, t19s []bool, dimX int)
 }
 
 //go:noinline
+//line quern_gen.go:2346:1
 func quernRow9Bools(r *host.Run, vs []bool, at, n int, givens4 []bool, dimX int) {
 	vRow := vs[at:][:n]
 	givenRow4 := givens4[at:][:n]
@@ -2272,6 +2355,7 @@ func quernRow9Bools(r *host.Run, vs []bool, at, n int, givens4 []bool, dimX int)
 }
 
 //go:noinline
+//line quern_gen.go:2359:1
 func quernRow10Bools(r *host.Run, t19s []bool, at, n int, any3 bool, dimX int) {
 	t19Row := t19s[at:][:n]
 	for lane2 := range n {
@@ -2282,6 +2366,7 @@ func quernRow10Bools(r *host.Run, t19s []bool, at, n int, any3 bool, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:2370:1
 func quernRow11Bools(r *host.Run, lanes2 []int, at, n int, os [][]bool, t19s, givens5 []bool, startX, dimX int) {
 	laneRow := lanes2[at:][:n]
 	oRow := os[at:][:n]
@@ -2301,6 +2386,7 @@ func quernRow11Bools(r *host.Run, lanes2 []int, at, n int, os [][]bool, t19s, gi
 }
 
 //go:noinline
+//line quern_gen.go:2390:1
 func quernRow12Bools(r *host.Run, os [][]bool, first9, dimX int, anys2 []bool) {
 	oRow := os[first9:][:dimX]
 	anyRow2 := anys2[first9:][:dimX]
@@ -2314,6 +2400,7 @@ func quernRow12Bools(r *host.Run, os [][]bool, first9, dimX int, anys2 []bool) {
 }
 
 //go:noinline
+//line quern_gen.go:2404:1
 func quernRow13Bools(r *host.Run, ballots []uint32, first10, dimX int, masks []uint32, base, start2 int) {
 	ballotRow := ballots[first10:][:dimX]
 	for threadX := range dimX {
@@ -2327,6 +2414,7 @@ func quernRow13Bools(r *host.Run, ballots []uint32, first10, dimX int, masks []u
 }
 
 //go:noinline
+//line quern_gen.go:2418:1
 func quernRow14Bools(r *host.Run, os [][]bool, first11, dimX int, matchAnys []uint32, t25s [][]bool, masks []uint32, base, start3 int) {
 	oRow := os[first11:][:dimX]
 	matchAnyRow := matchAnys[first11:][:dimX]
@@ -2349,6 +2437,7 @@ func quernRow14Bools(r *host.Run, os [][]bool, first11, dimX int, matchAnys []ui
 }
 
 //go:noinline
+//line quern_gen.go:2441:1
 func quernRow15Bools(r *host.Run, t25s [][]bool, first12, dimX int, matchAlls []uint32, matchAlls2, givens6 []bool, masks []uint32, base, start4 int) {
 	t25Row := t25s[first12:][:dimX]
 	matchAllRow := matchAlls[first12:][:dimX]
@@ -2372,6 +2461,7 @@ func quernRow15Bools(r *host.Run, t25s [][]bool, first12, dimX int, matchAlls []
 }
 
 //go:noinline
+//line quern_gen.go:2465:1
 func quernRow16Bools(r *host.Run, ballots2 []uint32, first13, dimX int, masks []uint32, base, start5 int) {
 	ballotRow2 := ballots2[first13:][:dimX]
 	for threadX := range dimX {
@@ -2385,6 +2475,7 @@ func quernRow16Bools(r *host.Run, ballots2 []uint32, first13, dimX int, masks []
 }
 
 //go:noinline
+//line quern_gen.go:2479:1
 func quernRow17Bools(r *host.Run, os [][]bool, first14, dimX int, t30s [][]bool, givens7 []bool) {
 	oRow := os[first14:][:dimX]
 	t30Row := t30s[first14:][:dimX]
@@ -2403,6 +2494,7 @@ func quernRow17Bools(r *host.Run, os [][]bool, first14, dimX int, t30s [][]bool,
 }
 
 //go:noinline
+//line quern_gen.go:2498:1
 func quernRow18Bools(r *host.Run, t30s [][]bool, first15, dimX int, matchAlls3 []bool) {
 	t30Row := t30s[first15:][:dimX]
 	matchAllRow3 := matchAlls3[first15:][:dimX]
@@ -2413,6 +2505,12 @@ func quernRow18Bools(r *host.Run, t30s [][]bool, first15, dimX int, matchAlls3 [
 //line bools.go:34
 		t30[9] = matchAll3
 	}
+}
+
+//line quern_gen.go:2511:1
+func quernPlainStructs(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[pair](r, 0), host.Slice[int32](r, 1), host.Slice[pair](r, 2), host.Slice[code](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_structs(t, v0, v1, v2, v3) })
 }
 
 func quernHostStructs(r *host.Run) {
@@ -2548,6 +2646,7 @@ func quernHostStructs(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:2650:1
 func quernRow1Structs(r *host.Run, t3s []int, first, dimX int, t4s, shuffles []pair, givens []int16, givens2 []int, in []pair, base, start int, lanes []int32, start2 int) {
 	t3Row := t3s[first:][:dimX]
 	t4Row := t4s[first:][:dimX]
@@ -2595,6 +2694,7 @@ func quernRow1Structs(r *host.Run, t3s []int, first, dimX int, t4s, shuffles []p
 }
 
 //go:noinline
+//line quern_gen.go:2698:1
 func quernRow2Structs(r *host.Run, t3s []int, first2, dimX int, t4s, shuffles []pair, shuffles2 []int16, givens3 []flag, givens4 []int) {
 	t3Row := t3s[first2:][:dimX]
 	t4Row := t4s[first2:][:dimX]
@@ -2617,6 +2717,7 @@ func quernRow2Structs(r *host.Run, t3s []int, first2, dimX int, t4s, shuffles []
 }
 
 //go:noinline
+//line quern_gen.go:2721:1
 func quernRow3Structs(r *host.Run, t3s []int, first3, dimX int, t4s, shuffles []pair, shuffles3 []flag, givens5 []float64, givens6 []int) {
 	t3Row := t3s[first3:][:dimX]
 	t4Row := t4s[first3:][:dimX]
@@ -2639,6 +2740,7 @@ func quernRow3Structs(r *host.Run, t3s []int, first3, dimX int, t4s, shuffles []
 }
 
 //go:noinline
+//line quern_gen.go:2744:1
 func quernRow4Structs(r *host.Run, t3s []int, first4, dimX int, t4s, shuffles []pair, shuffles4, givens7 []float64, givens8 []int) {
 	t3Row := t3s[first4:][:dimX]
 	t4Row := t4s[first4:][:dimX]
@@ -2661,6 +2763,7 @@ func quernRow4Structs(r *host.Run, t3s []int, first4, dimX int, t4s, shuffles []
 }
 
 //go:noinline
+//line quern_gen.go:2767:1
 func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 []float64, ps []pair, t10s [][2]float64, givens9 []float64, in []pair, base, start3, start4 int) {
 	shuffleRow := shuffles[first5:][:dimX]
 	shuffleRow5 := shuffles5[first5:][:dimX]
@@ -2706,6 +2809,7 @@ func quernRow5Structs(r *host.Run, shuffles []pair, first5, dimX int, shuffles5 
 }
 
 //go:noinline
+//line quern_gen.go:2813:1
 func quernRow6Structs(r *host.Run, t10s [][2]float64, first6, dimX int, givens10 []float64) {
 	t10Row := t10s[first6:][:dimX]
 	givenRow10 := givens10[first6:][:dimX]
@@ -2718,6 +2822,7 @@ func quernRow6Structs(r *host.Run, t10s [][2]float64, first6, dimX int, givens10
 }
 
 //go:noinline
+//line quern_gen.go:2826:1
 func quernRow7Structs(r *host.Run, ps []pair, first7, dimX int, shuffleXors []float64, t13s []code, out []pair, base, start5 int, codes []code, start6 int) {
 	pRow := ps[first7:][:dimX]
 	shuffleXorRow := shuffleXors[first7:][:dimX]
@@ -2758,6 +2863,7 @@ func quernRow7Structs(r *host.Run, ps []pair, first7, dimX int, shuffleXors []fl
 }
 
 //go:noinline
+//line quern_gen.go:2867:1
 func quernRow8Structs(r *host.Run, shuffleDowns []code, first8, dimX int, cs []code) {
 	shuffleDownRow := shuffleDowns[first8:][:dimX]
 	cRow := cs[first8:][:dimX]
@@ -2770,6 +2876,7 @@ func quernRow8Structs(r *host.Run, shuffleDowns []code, first8, dimX int, cs []c
 }
 
 //go:noinline
+//line quern_gen.go:2880:1
 func quernRow9Structs(r *host.Run, givens11 []code, first9, dimX int, codes []code, base, start7, start8 int) {
 	givenRow11 := givens11[first9:][:dimX]
 	count4 := dimX
@@ -2793,6 +2900,7 @@ func quernRow9Structs(r *host.Run, givens11 []code, first9, dimX int, codes []co
 }
 
 //go:noinline
+//line quern_gen.go:2904:1
 func quernRow10Structs(r *host.Run, reduceMaxs []code, first10, dimX int, scanExclusiveAdds, codes []code, base, start9, start10 int) {
 	reduceMaxRow := reduceMaxs[first10:][:dimX]
 	scanExclusiveAddRow := scanExclusiveAdds[first10:][:dimX]
@@ -2816,6 +2924,12 @@ func quernRow10Structs(r *host.Run, reduceMaxs []code, first10, dimX int, scanEx
 //line bools.go:45
 		codes[result0] = reduceMax - scanExclusiveAdd
 	}
+}
+
+//line quern_gen.go:2930:1
+func quernPlainReduceFloat32(r *host.Run) {
+	v0, v1 := host.Slice[float32](r, 0), host.Slice[float32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_reduceFloat32(t, v0, v1) })
 }
 
 func quernHostReduceFloat32(r *host.Run) {
@@ -2859,65 +2973,105 @@ func quernHostReduceFloat32(r *host.Run) {
 				quernRow2ReduceFloat32(r, reduceAdds, first2, dimX, vs2, partial)
 			}
 		}
+//line control.go:19:10000
 		for first3 := 0; first3 < threads7; first3 += 32 {
+//line control.go:20:10000
 			lanes := min(32, threads7-first3)
 //line control.go:17
 			if first3>>5 == 0 {
 				for at, n := first3, 0; at < first3+lanes; at += n {
+//line control.go:19:10000
 					startX := at % dimX
+//line control.go:20:10000
 					n = min(dimX-startX, first3+lanes-at)
+//line control.go:21:10000
 					threadY := at / dimX % dimY
+//line control.go:22:10000
 					threadZ := at / (dimX * dimY)
+//line control.go:23:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:24:10000
 					quernRow3ReduceFloat32(r, ws, at, n, warps2, partial, startX, dimX)
+//line control.go:25:10000
 				}
-//line control.go:22
+//line control.go:22:10000
 				host.ReduceAdd(reduceAddOf[:], ws[first3:][:lanes])
+//line control.go:23:10000
 				reduceAdd2 = reduceAddOf[0]
+//line control.go:24:10000
 				for at, n := first3, 0; at < first3+lanes; at += n {
+//line control.go:25:10000
 					startX := at % dimX
+//line control.go:26:10000
 					n = min(dimX-startX, first3+lanes-at)
+//line control.go:27:10000
 					quernRow4ReduceFloat32(r, vs2, at, n, reduceAdd2, dimX)
+//line control.go:28:10000
 				}
+//line control.go:29:10000
 			}
+//line control.go:30:10000
 		}
+//line control.go:31:10000
 		for threadZ := range dimZ {
+//line control.go:32:10000
 			for threadY := range dimY {
+//line control.go:33:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:34:10000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line control.go:35:10000
 				quernRow5ReduceFloat32(r, vs2, first4, dimX, threadY, threadZ, out, blockX)
+//line control.go:36:10000
 			}
+//line control.go:37:10000
 		}
+//line control.go:38:10000
 	}
+//line control.go:39:10000
 }
 
 //go:noinline
+//line quern_gen.go:3036:1
 func quernRow1ReduceFloat32(r *host.Run, vs []float32, first, dimX, base, start int, in []float32, start2 int) {
 	vRow := vs[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line control.go:30
+//line control.go:30:10000
 			t2 := row[threadX]
+//line control.go:31:10000
 			v := t2
+//line control.go:32:10000
 			vRow[threadX] = v
+//line control.go:33:10000
 		}
+//line control.go:34:10000
 		return
+//line control.go:35:10000
 	}
+//line control.go:36:10000
 	for threadX := range dimX {
+//line control.go:37:10000
 		r.ThreadIdx.X = threadX
+//line control.go:38:10000
 		i := threadX + start
 //line values.go:9
 		result0 := base + i
-//line control.go:30
+//line control.go:30:10000
 		t2 := in[result0]
+//line control.go:31:10000
 		v := t2
+//line control.go:32:10000
 		vRow[threadX] = v
+//line control.go:33:10000
 	}
+//line control.go:34:10000
 }
 
 //go:noinline
+//line quern_gen.go:3075:1
 func quernRow2ReduceFloat32(r *host.Run, reduceAdds []float32, first2, dimX int, vs2 []float32, partial *[32]float32) {
 	reduceAddRow := reduceAdds[first2:][:dimX]
 	vRow2 := vs2[first2:][:dimX]
@@ -2934,6 +3088,7 @@ func quernRow2ReduceFloat32(r *host.Run, reduceAdds []float32, first2, dimX int,
 }
 
 //go:noinline
+//line quern_gen.go:3092:1
 func quernRow3ReduceFloat32(r *host.Run, ws []float32, at, n, warps2 int, partial *[32]float32, startX, dimX int) {
 	wRow := ws[at:][:n]
 	for lane := range n {
@@ -2941,38 +3096,59 @@ func quernRow3ReduceFloat32(r *host.Run, ws []float32, at, n, warps2 int, partia
 		r.ThreadIdx.X = threadX
 //line control.go:18
 		var w float32
+//line control.go:19:10000
 		for i2 := (at + lane) & 31; i2 < warps2; i2 += 32 {
+//line control.go:20:10000
 			w = partial[i2]
+//line control.go:21:10000
 		}
+//line control.go:22:10000
 		wRow[lane] = w
+//line control.go:23:10000
 	}
+//line control.go:24:10000
 }
 
 //go:noinline
+//line quern_gen.go:3114:1
 func quernRow4ReduceFloat32(r *host.Run, vs2 []float32, at, n int, reduceAdd2 float32, dimX int) {
 	vRow2 := vs2[at:][:n]
 	for lane := range n {
-//line control.go:22
+//line control.go:22:10000
 		v2 := reduceAdd2
+//line control.go:23:10000
 		vRow2[lane] = v2
+//line control.go:24:10000
 	}
+//line control.go:25:10000
 }
 
 //go:noinline
+//line quern_gen.go:3128:1
 func quernRow5ReduceFloat32(r *host.Run, vs2 []float32, first4, dimX, threadY, threadZ int, out []float32, blockX int) {
 	vRow2 := vs2[first4:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line control.go:25
+//line control.go:25:10000
 		result02 := v2
-//line control.go:30
+//line control.go:30:10000
 		v3 := result02
+//line control.go:31:10000
 		if threadX == 0 && threadY == 0 && threadZ == 0 {
-//line control.go:31
+//line control.go:31:10000
 			out[blockX] = v3
+//line control.go:32:10000
 		}
+//line control.go:33:10000
 	}
+//line control.go:34:10000
+}
+
+//line quern_gen.go:3149:1
+func quernPlainReduceInt64(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_reduceInt64(t, v0, v1) })
 }
 
 func quernHostReduceInt64(r *host.Run) {
@@ -2993,28 +3169,49 @@ func quernHostReduceInt64(r *host.Run) {
 	threads10 := r.BlockDim.Count()
 	for r.Next() {
 		blockX := r.BlockIdx.X
-//line control.go:38
+//line control.go:38:10000
 		iFirst = blockX * 256
+//line control.go:39:10000
 		for threadZ := range 1 {
+//line control.go:40:10000
 			for threadY := range 1 {
+//line control.go:41:10000
 				first := (threadZ*1 + threadY) * 256
+//line control.go:42:10000
 				quernRow1ReduceInt64(r, sums, first)
+//line control.go:43:10000
 			}
+//line control.go:44:10000
 		}
+//line control.go:45:10000
 		for ; iFirst < len(in); iFirst += size {
+//line control.go:46:10000
 			for threadZ := range 1 {
+//line control.go:47:10000
 				for threadY := range 1 {
+//line control.go:48:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:49:10000
 					first2 := (threadZ*1 + threadY) * 256
+//line control.go:50:10000
 					quernRow2ReduceInt64(r, sums, first2, iFirst, in)
+//line control.go:51:10000
 				}
+//line control.go:52:10000
 			}
+//line control.go:53:10000
 		}
+//line control.go:54:10000
 		for threadZ := range 1 {
+//line control.go:55:10000
 			for threadY := range 1 {
+//line control.go:56:10000
 				first3 := (threadZ*1 + threadY) * 256
+//line control.go:57:10000
 				quernRow3ReduceInt64(r, sums, first3, vs)
+//line control.go:58:10000
 			}
+//line control.go:59:10000
 		}
 //line control.go:11
 		host.ReduceAdd(reduceAdds, vs)
@@ -3025,88 +3222,139 @@ func quernHostReduceInt64(r *host.Run) {
 				quernRow4ReduceInt64(r, reduceAdds, first4, vs2, partial)
 			}
 		}
+//line control.go:19:10000
 		for first5 := 0; first5 < threads10; first5 += 32 {
+//line control.go:20:10000
 			lanes := min(32, threads10-first5)
 //line control.go:17
 			if first5>>5 == 0 {
 				{
+//line control.go:19:10000
 					at, n, startX := first5, lanes, first5
+//line control.go:20:10000
 					_, _, _ = at, n, startX
+//line control.go:21:10000
 					threadY := 0 // no constant, by which Go would not divide
+//line control.go:22:10000
 					_ = threadY
+//line control.go:23:10000
 					threadZ := 0 // no constant, by which Go would not divide
+//line control.go:24:10000
 					_ = threadZ
+//line control.go:25:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line control.go:26:10000
 					quernRow5ReduceInt64(r, ws, at, n, warps2, partial, startX)
+//line control.go:27:10000
 				}
-//line control.go:22
+//line control.go:22:10000
 				host.ReduceAdd(reduceAddOf[:], ws[first5:][:lanes])
+//line control.go:23:10000
 				reduceAdd2 = reduceAddOf[0]
+//line control.go:24:10000
 				{
+//line control.go:25:10000
 					at, n, startX := first5, lanes, first5
+//line control.go:26:10000
 					_, _, _ = at, n, startX
+//line control.go:27:10000
 					quernRow6ReduceInt64(r, vs2, at, n, reduceAdd2)
+//line control.go:28:10000
 				}
+//line control.go:29:10000
 			}
+//line control.go:30:10000
 		}
+//line control.go:31:10000
 		for threadZ := range 1 {
+//line control.go:32:10000
 			for threadY := range 1 {
+//line control.go:33:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:34:10000
 				first6 := (threadZ*1 + threadY) * 256
+//line control.go:35:10000
 				quernRow7ReduceInt64(r, vs2, first6, out, blockX)
+//line control.go:36:10000
 			}
+//line control.go:37:10000
 		}
+//line control.go:38:10000
 	}
+//line control.go:39:10000
 }
 
 //go:noinline
+//line quern_gen.go:3289:1
 func quernRow1ReduceInt64(r *host.Run, sums []int64, first int) {
 	sumRow := sums[first:][:256]
 	for threadX := range 256 {
-//line control.go:37
+//line control.go:37:10000
 		var sum int64
+//line control.go:38:10000
 		sumRow[threadX] = sum
+//line control.go:39:10000
 	}
+//line control.go:40:10000
 }
 
 //go:noinline
+//line quern_gen.go:3303:1
 func quernRow2ReduceInt64(r *host.Run, sums []int64, first2, iFirst int, in []int64) {
 	sumRow := sums[first2:][:256]
 	if iFirst >= 0 && 256 <= len(in)-iFirst && len(in)-iFirst >= 256 {
 		row := (*[256]int64)(in[iFirst:])
 		for threadX := range 256 {
 			sum := sumRow[threadX]
-//line control.go:39
+//line control.go:39:10000
 			sum += row[threadX]
+//line control.go:40:10000
 			sumRow[threadX] = sum
+//line control.go:41:10000
 		}
+//line control.go:42:10000
 		return
+//line control.go:43:10000
 	}
+//line control.go:44:10000
 	for threadX := range 256 {
+//line control.go:45:10000
 		r.ThreadIdx.X = threadX
+//line control.go:46:10000
 		sum := sumRow[threadX]
-//line control.go:38
+//line control.go:38:10000
 		if iFirst+threadX < len(in) {
+//line control.go:39:10000
 			sum += in[iFirst+threadX]
+//line control.go:40:10000
 		}
+//line control.go:41:10000
 		sumRow[threadX] = sum
+//line control.go:42:10000
 	}
+//line control.go:43:10000
 }
 
 //go:noinline
+//line quern_gen.go:3340:1
 func quernRow3ReduceInt64(r *host.Run, sums []int64, first3 int, vs []int64) {
 	sumRow := sums[first3:][:256]
 	vRow := vs[first3:][:256]
 	for threadX := range 256 {
 		sum := sumRow[threadX]
-//line control.go:41
+//line control.go:41:10000
 		t1 := sum
+//line control.go:42:10000
 		v := t1
+//line control.go:43:10000
 		vRow[threadX] = v
+//line control.go:44:10000
 	}
+//line control.go:45:10000
 }
 
 //go:noinline
+//line quern_gen.go:3358:1
 func quernRow4ReduceInt64(r *host.Run, reduceAdds []int64, first4 int, vs2 []int64, partial *[32]int64) {
 	reduceAddRow := reduceAdds[first4:][:256]
 	vRow2 := vs2[first4:][:256]
@@ -3123,6 +3371,7 @@ func quernRow4ReduceInt64(r *host.Run, reduceAdds []int64, first4 int, vs2 []int
 }
 
 //go:noinline
+//line quern_gen.go:3375:1
 func quernRow5ReduceInt64(r *host.Run, ws []int64, at, n, warps2 int, partial *[32]int64, startX int) {
 	wRow := ws[at:][:n]
 	for lane := range n {
@@ -3130,38 +3379,59 @@ func quernRow5ReduceInt64(r *host.Run, ws []int64, at, n, warps2 int, partial *[
 		r.ThreadIdx.X = threadX
 //line control.go:18
 		var w int64
+//line control.go:19:10000
 		for i := (at + lane) & 31; i < warps2; i += 32 {
+//line control.go:20:10000
 			w = partial[i]
+//line control.go:21:10000
 		}
+//line control.go:22:10000
 		wRow[lane] = w
+//line control.go:23:10000
 	}
+//line control.go:24:10000
 }
 
 //go:noinline
+//line quern_gen.go:3397:1
 func quernRow6ReduceInt64(r *host.Run, vs2 []int64, at, n int, reduceAdd2 int64) {
 	vRow2 := vs2[at:][:n]
 	for lane := range n {
-//line control.go:22
+//line control.go:22:10000
 		v2 := reduceAdd2
+//line control.go:23:10000
 		vRow2[lane] = v2
+//line control.go:24:10000
 	}
+//line control.go:25:10000
 }
 
 //go:noinline
+//line quern_gen.go:3411:1
 func quernRow7ReduceInt64(r *host.Run, vs2 []int64, first6 int, out []int64, blockX int) {
 	vRow2 := vs2[first6:][:256]
 	for threadX := range 256 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line control.go:25
+//line control.go:25:10000
 		result0 := v2
-//line control.go:41
+//line control.go:41:10000
 		v3 := result0
+//line control.go:42:10000
 		if threadX == 0 {
-//line control.go:42
+//line control.go:42:10000
 			out[blockX] = v3
+//line control.go:43:10000
 		}
+//line control.go:44:10000
 	}
+//line control.go:45:10000
+}
+
+//line quern_gen.go:3432:1
+func quernPlainTree(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_tree(t, v0, v1) })
 }
 
 func quernHostTree(r *host.Run) {
@@ -3183,95 +3453,156 @@ func quernHostTree(r *host.Run) {
 		blockZ := r.BlockIdx.Z
 		b := blockX + gridX*(blockY+gridY*blockZ)
 		base := b * dimX * dimY * dimZ
-//line control.go:52
+//line control.go:52:10000
 		d = 16
+//line control.go:53:10000
 		for threadZ := range dimZ {
+//line control.go:54:10000
 			for threadY := range dimY {
+//line control.go:55:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:56:10000
 				first := (threadZ*dimY + threadY) * dimX
+//line control.go:57:10000
 				start := dimX * (threadY + dimY*threadZ)
+//line control.go:58:10000
 				start2 := base + dimX*(threadY+dimY*threadZ)
+//line control.go:59:10000
 				quernRow1Tree(r, vs, first, dimX, in, base, start, start2)
+//line control.go:60:10000
 			}
+//line control.go:61:10000
 		}
+//line control.go:62:10000
 		for ; d > 0; d /= 2 {
-//line control.go:53
+//line control.go:63:10000
+			if r.Halted() {
+//line control.go:52:10000
+				r.Halt()
+//line control.go:53:10000
+			}
+//line control.go:53:10000
 			t3 = d
+//line control.go:54:10000
 			for threadZ := range dimZ {
+//line control.go:55:10000
 				for threadY := range dimY {
+//line control.go:56:10000
 					first2 := (threadZ*dimY + threadY) * dimX
+//line control.go:57:10000
 					quernRow2Tree(r, vs, first2, dimX, t2s)
+//line control.go:58:10000
 				}
+//line control.go:59:10000
 			}
+//line control.go:60:10000
 			host.ShuffleDown(shuffleDowns, t2s, t3)
+//line control.go:61:10000
 			for threadZ := range dimZ {
+//line control.go:62:10000
 				for threadY := range dimY {
+//line control.go:63:10000
 					first3 := (threadZ*dimY + threadY) * dimX
+//line control.go:64:10000
 					quernRow3Tree(r, vs, first3, dimX, shuffleDowns)
+//line control.go:65:10000
 				}
+//line control.go:66:10000
 			}
+//line control.go:67:10000
 		}
+//line control.go:68:10000
 		for threadZ := range dimZ {
+//line control.go:69:10000
 			for threadY := range dimY {
+//line control.go:70:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:71:10000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line control.go:72:10000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line control.go:73:10000
 				start4 := base + dimX*(threadY+dimY*threadZ)
+//line control.go:74:10000
 				quernRow4Tree(r, vs, first4, dimX, out, base, start3, start4)
+//line control.go:75:10000
 			}
+//line control.go:76:10000
 		}
+//line control.go:77
 	}
 }
 
 //go:noinline
+//line quern_gen.go:3538:1
 func quernRow1Tree(r *host.Run, vs []int32, first, dimX int, in []int32, base, start, start2 int) {
 	vRow := vs[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line control.go:51
+//line control.go:51:10000
 			v := row[threadX]
+//line control.go:52:10000
 			vRow[threadX] = v
+//line control.go:53:10000
 		}
+//line control.go:54:10000
 		return
+//line control.go:55:10000
 	}
+//line control.go:56:10000
 	for threadX := range dimX {
+//line control.go:57:10000
 		r.ThreadIdx.X = threadX
+//line control.go:58:10000
 		i := threadX + start
+//line control.go:59:10000
 		result0 := base + i
-//line control.go:51
+//line control.go:51:10000
 		v := in[result0]
+//line control.go:52:10000
 		vRow[threadX] = v
+//line control.go:53:10000
 	}
+//line control.go:54:10000
 }
 
 //go:noinline
+//line quern_gen.go:3573:1
 func quernRow2Tree(r *host.Run, vs []int32, first2, dimX int, t2s []int32) {
 	vRow := vs[first2:][:dimX]
 	t2Row := t2s[first2:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line control.go:53
+//line control.go:53:10000
 		t2 := v
+//line control.go:54:10000
 		t2Row[threadX] = t2
+//line control.go:55:10000
 	}
+//line control.go:56:10000
 }
 
 //go:noinline
+//line quern_gen.go:3589:1
 func quernRow3Tree(r *host.Run, vs []int32, first3, dimX int, shuffleDowns []int32) {
 	vRow := vs[first3:][:dimX]
 	shuffleDownRow := shuffleDowns[first3:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line control.go:53
+//line control.go:53:10000
 		v += shuffleDown
+//line control.go:54:10000
 		vRow[threadX] = v
+//line control.go:55:10000
 	}
+//line control.go:56:10000
 }
 
 //go:noinline
+//line quern_gen.go:3606:1
 func quernRow4Tree(r *host.Run, vs []int32, first4, dimX int, out []int32, base, start3, start4 int) {
 	vRow := vs[first4:][:dimX]
 	count2 := dimX
@@ -3279,19 +3610,35 @@ func quernRow4Tree(r *host.Run, vs []int32, first4, dimX int, out []int32, base,
 		row2 := out[start4:][:count2]
 		for threadX := range count2 {
 			v := vRow[threadX]
-//line control.go:55
+//line control.go:55:10000
 			row2[threadX] = v
+//line control.go:56:10000
 		}
+//line control.go:57:10000
 		return
+//line control.go:58:10000
 	}
+//line control.go:59:10000
 	for threadX := range dimX {
+//line control.go:60:10000
 		r.ThreadIdx.X = threadX
+//line control.go:61:10000
 		v := vRow[threadX]
+//line control.go:62:10000
 		i := threadX + start3
+//line control.go:63:10000
 		result0 := base + i
-//line control.go:55
+//line control.go:55:10000
 		out[result0] = v
+//line control.go:56:10000
 	}
+//line control.go:57:10000
+}
+
+//line quern_gen.go:3639:1
+func quernPlainScanBlock(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_scanBlock(t, v0, v1) })
 }
 
 func quernHostScanBlock(r *host.Run) {
@@ -3325,34 +3672,56 @@ func quernHostScanBlock(r *host.Run) {
 				quernRow1ScanBlock(r, vs, first, dimX, in, base, start, start2)
 			}
 		}
-//line control.go:65
+//line control.go:65:10000
 		host.ScanAdd(scanAdds, vs)
+//line control.go:66:10000
 		for threadZ := range dimZ {
+//line control.go:67:10000
 			for threadY := range dimY {
+//line control.go:68:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:69:10000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line control.go:70:10000
 				quernRow2ScanBlock(r, scanAdds, first2, dimX, inclusives, sums)
+//line control.go:71:10000
 			}
+//line control.go:72:10000
 		}
+//line control.go:73:10000
 		for first3 := 0; first3 < threads7; first3 += 32 {
+//line control.go:74:10000
 			lanes := min(32, threads7-first3)
-//line control.go:70
+//line control.go:70:10000
 			if first3>>5 == 0 {
+//line control.go:71:10000
 				for at, n := first3, 0; at < first3+lanes; at += n {
+//line control.go:72:10000
 					startX := at % dimX
+//line control.go:73:10000
 					n = min(dimX-startX, first3+lanes-at)
+//line control.go:74:10000
 					threadY := at / dimX % dimY
+//line control.go:75:10000
 					threadZ := at / (dimX * dimY)
+//line control.go:76:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:77
 					quernRow3ScanBlock(r, givens, at, n, sums, startX, dimX)
 				}
-//line control.go:71
+//line control.go:71:10000
 				host.ScanExclusiveAdd(scanExclusiveAdds[first3:][:lanes], givens[first3:][:lanes])
+//line control.go:72:10000
 				for at, n := first3, 0; at < first3+lanes; at += n {
+//line control.go:73:10000
 					startX := at % dimX
+//line control.go:74:10000
 					n = min(dimX-startX, first3+lanes-at)
+//line control.go:75:10000
 					quernRow4ScanBlock(r, scanExclusiveAdds, at, n, ss, dimX)
+//line control.go:76:10000
 				}
+//line control.go:77
 				for at, n := first3, 0; at < first3+lanes; at += n {
 					startX := at % dimX
 					n = min(dimX-startX, first3+lanes-at)
@@ -3375,81 +3744,112 @@ func quernHostScanBlock(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:3748:1
 func quernRow1ScanBlock(r *host.Run, vs []uint32, first, dimX int, in []uint32, base, start, start2 int) {
 	vRow := vs[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line control.go:64
+//line control.go:64:10000
 			v := row[threadX]
+//line control.go:65:10000
 			vRow[threadX] = v
+//line control.go:66:10000
 		}
+//line control.go:67:10000
 		return
+//line control.go:68:10000
 	}
+//line control.go:69:10000
 	for threadX := range dimX {
+//line control.go:70:10000
 		r.ThreadIdx.X = threadX
+//line control.go:71:10000
 		i := threadX + start
+//line control.go:72:10000
 		result0 := base + i
-//line control.go:64
+//line control.go:64:10000
 		v := in[result0]
+//line control.go:65:10000
 		vRow[threadX] = v
+//line control.go:66:10000
 	}
+//line control.go:67:10000
 }
 
 //go:noinline
+//line quern_gen.go:3783:1
 func quernRow2ScanBlock(r *host.Run, scanAdds []uint32, first2, dimX int, inclusives []uint32, sums *[32]uint32) {
 	scanAddRow := scanAdds[first2:][:dimX]
 	inclusiveRow := inclusives[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		scanAdd := scanAddRow[threadX]
-//line control.go:65
+//line control.go:65:10000
 		inclusive := scanAdd
+//line control.go:66:10000
 		if (threadX+first2)&31 == 31 {
+//line control.go:67:10000
 			sums[(threadX+first2)>>5] = inclusive
+//line control.go:68:10000
 		}
+//line control.go:69:10000
 		inclusiveRow[threadX] = inclusive
+//line control.go:70:10000
 	}
+//line control.go:71:10000
 }
 
 //go:noinline
+//line quern_gen.go:3806:1
 func quernRow3ScanBlock(r *host.Run, givens []uint32, at, n int, sums *[32]uint32, startX, dimX int) {
 	givenRow := givens[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
-//line control.go:71
+//line control.go:71:10000
 		given := sums[(at+lane)&31]
+//line control.go:72:10000
 		givenRow[lane] = given
+//line control.go:73:10000
 	}
+//line control.go:74:10000
 }
 
 //go:noinline
+//line quern_gen.go:3822:1
 func quernRow4ScanBlock(r *host.Run, scanExclusiveAdds []uint32, at, n int, ss []uint32, dimX int) {
 	scanExclusiveAddRow := scanExclusiveAdds[at:][:n]
 	sRow := ss[at:][:n]
 	for lane := range n {
 		scanExclusiveAdd := scanExclusiveAddRow[lane]
-//line control.go:71
+//line control.go:71:10000
 		s := scanExclusiveAdd
+//line control.go:72:10000
 		sRow[lane] = s
+//line control.go:73:10000
 	}
+//line control.go:74:10000
 }
 
 //go:noinline
+//line quern_gen.go:3838:1
 func quernRow5ScanBlock(r *host.Run, ss []uint32, at, n int, sums *[32]uint32, startX, dimX int) {
 	sRow := ss[at:][:n]
 	for lane := range n {
 		threadX := startX + lane
 		r.ThreadIdx.X = threadX
 		s := sRow[lane]
-//line control.go:73
+//line control.go:73:10000
 		sums[(at+lane)&31] = s
+//line control.go:74:10000
 	}
+//line control.go:75:10000
 }
 
 //go:noinline
+//line quern_gen.go:3853:1
 func quernRow6ScanBlock(r *host.Run, vs []uint32, first4, dimX int, inclusives, out []uint32, base, start3 int, sums *[32]uint32) {
 	vRow := vs[first4:][:dimX]
 	inclusiveRow := inclusives[first4:][:dimX]
@@ -3459,9 +3859,16 @@ func quernRow6ScanBlock(r *host.Run, vs []uint32, first4, dimX int, inclusives, 
 		inclusive := inclusiveRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line control.go:76
+//line control.go:76:10000
 		out[result0] = sums[(threadX+first4)>>5] + inclusive - v
+//line control.go:77
 	}
+}
+
+//line quern_gen.go:3869:1
+func quernPlainRounds(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_rounds(t, v0, v1) })
 }
 
 func quernHostRounds(r *host.Run) {
@@ -3509,6 +3916,10 @@ func quernHostRounds(r *host.Run) {
 				quernRow1Rounds(r, vs, at, n, in, base, start, startX, dimX)
 			}
 			for ; r2 < first>>5+2; r2++ {
+				if r.Halted() {
+//line control.go:85
+					r.Halt()
+				}
 //line control.go:86
 				if first>>5%2 == 0 {
 					t3 = r2 + 1
@@ -3591,6 +4002,7 @@ func quernHostRounds(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4006:1
 func quernRow1Rounds(r *host.Run, vs []int32, at, n int, in []int32, base, start, startX, dimX int) {
 	vRow := vs[at:][:n]
 	for lane := range n {
@@ -3605,6 +4017,7 @@ func quernRow1Rounds(r *host.Run, vs []int32, at, n int, in []int32, base, start
 }
 
 //go:noinline
+//line quern_gen.go:4021:1
 func quernRow2Rounds(r *host.Run, vs []int32, at, n int, t2s []int32, dimX int) {
 	vRow := vs[at:][:n]
 	t2Row := t2s[at:][:n]
@@ -3617,6 +4030,7 @@ func quernRow2Rounds(r *host.Run, vs []int32, at, n int, t2s []int32, dimX int) 
 }
 
 //go:noinline
+//line quern_gen.go:4034:1
 func quernRow3Rounds(r *host.Run, vs []int32, at, n int, shuffleXors []int32, dimX int) {
 	vRow := vs[at:][:n]
 	shuffleXorRow := shuffleXors[at:][:n]
@@ -3630,6 +4044,7 @@ func quernRow3Rounds(r *host.Run, vs []int32, at, n int, shuffleXors []int32, di
 }
 
 //go:noinline
+//line quern_gen.go:4048:1
 func quernRow4Rounds(r *host.Run, vs []int32, at, n int, givens []bool, dimX int) {
 	vRow := vs[at:][:n]
 	givenRow := givens[at:][:n]
@@ -3642,6 +4057,7 @@ func quernRow4Rounds(r *host.Run, vs []int32, at, n int, givens []bool, dimX int
 }
 
 //go:noinline
+//line quern_gen.go:4061:1
 func quernRow5Rounds(r *host.Run, vs []int32, at, n int, givens2 []bool, dimX int) {
 	vRow := vs[at:][:n]
 	givenRow2 := givens2[at:][:n]
@@ -3654,6 +4070,7 @@ func quernRow5Rounds(r *host.Run, vs []int32, at, n int, givens2 []bool, dimX in
 }
 
 //go:noinline
+//line quern_gen.go:4074:1
 func quernRow6Rounds(r *host.Run, vs []int32, at, n int, scanAdds []int32, dimX int) {
 	vRow := vs[at:][:n]
 	scanAddRow := scanAdds[at:][:n]
@@ -3666,6 +4083,7 @@ func quernRow6Rounds(r *host.Run, vs []int32, at, n int, scanAdds []int32, dimX 
 }
 
 //go:noinline
+//line quern_gen.go:4087:1
 func quernRow7Rounds(r *host.Run, vs []int32, at, n int, t9s []int32, dimX int) {
 	vRow := vs[at:][:n]
 	t9Row := t9s[at:][:n]
@@ -3678,6 +4096,7 @@ func quernRow7Rounds(r *host.Run, vs []int32, at, n int, t9s []int32, dimX int) 
 }
 
 //go:noinline
+//line quern_gen.go:4100:1
 func quernRow8Rounds(r *host.Run, vs []int32, at, n int, shuffles []int32, dimX int) {
 	vRow := vs[at:][:n]
 	shuffleRow := shuffles[at:][:n]
@@ -3691,6 +4110,7 @@ func quernRow8Rounds(r *host.Run, vs []int32, at, n int, shuffles []int32, dimX 
 }
 
 //go:noinline
+//line quern_gen.go:4114:1
 func quernRow9Rounds(r *host.Run, vs []int32, at, n, dimX int) {
 	vRow := vs[at:][:n]
 	for lane := range n {
@@ -3702,6 +4122,7 @@ func quernRow9Rounds(r *host.Run, vs []int32, at, n, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:4126:1
 func quernRow10Rounds(r *host.Run, vs []int32, at, n int, out []int32, base, start2, startX, dimX int) {
 	vRow := vs[at:][:n]
 	for lane := range n {
@@ -3713,6 +4134,12 @@ func quernRow10Rounds(r *host.Run, vs []int32, at, n int, out []int32, base, sta
 //line control.go:102
 		out[result0] = v
 	}
+}
+
+//line quern_gen.go:4140:1
+func quernPlainLeave(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_leave(t, v0, v1) })
 }
 
 func quernHostLeave(r *host.Run) {
@@ -3780,6 +4207,7 @@ func quernHostLeave(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4211:1
 func quernRow1Leave(r *host.Run, givens []int32, at, n int, in []int32, base, start, startX, dimX int) {
 	givenRow := givens[at:][:n]
 	for lane := range n {
@@ -3794,6 +4222,7 @@ func quernRow1Leave(r *host.Run, givens []int32, at, n int, in []int32, base, st
 }
 
 //go:noinline
+//line quern_gen.go:4226:1
 func quernRow2Leave(r *host.Run, t3s []int32, at, n int, v int32, dimX int) {
 	t3Row := t3s[at:][:n]
 	for lane := range n {
@@ -3804,6 +4233,7 @@ func quernRow2Leave(r *host.Run, t3s []int32, at, n int, v int32, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:4237:1
 func quernRow3Leave(r *host.Run, shuffleUps []int32, at, n int, out []int32, base, start2, startX, dimX int) {
 	shuffleUpRow := shuffleUps[at:][:n]
 	for lane := range n {
@@ -3819,6 +4249,12 @@ func quernRow3Leave(r *host.Run, shuffleUps []int32, at, n int, out []int32, bas
 		}
 		out[result0] = v2
 	}
+}
+
+//line quern_gen.go:4255:1
+func quernPlainInside(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_inside(t, v0, v1) })
 }
 
 func quernHostInside(r *host.Run) {
@@ -3910,6 +4346,7 @@ func quernHostInside(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4350:1
 func quernRow1Inside(r *host.Run, vs []int32, at, n int, lefts []bool, in []int32, base, start, startX, dimX int) {
 	vRow := vs[at:][:n]
 	leftRow := lefts[at:][:n]
@@ -3927,6 +4364,7 @@ func quernRow1Inside(r *host.Run, vs []int32, at, n int, lefts []bool, in []int3
 }
 
 //go:noinline
+//line quern_gen.go:4368:1
 func quernRow2Inside(r *host.Run, lefts2 []bool, at, n, dimX int) {
 	leftRow2 := lefts2[at:][:n]
 	for lane := range n {
@@ -3956,6 +4394,7 @@ func quernRow3Inside(r *host.Run, vs []int32, at, n int, lefts2 []bool, reduceXo
 }
 
 //go:noinline
+//line quern_gen.go:4398:1
 func quernRow4Inside(r *host.Run, vs []int32, at, n int, lefts2 []bool, r2, dimX int) {
 	vRow := vs[at:][:n]
 	leftRow2 := lefts2[at:][:n]
@@ -3971,6 +4410,7 @@ func quernRow4Inside(r *host.Run, vs []int32, at, n int, lefts2 []bool, r2, dimX
 }
 
 //go:noinline
+//line quern_gen.go:4414:1
 func quernRow5Inside(r *host.Run, vs []int32, at2, n2 int, lefts []bool, reduceMin int32, in []int32, base, start2 int, out []int32, startX2, dimX int) {
 	vRow := vs[at2:][:n2]
 	leftRow := lefts[at2:][:n2]
@@ -3996,6 +4436,7 @@ func quernRow5Inside(r *host.Run, vs []int32, at2, n2 int, lefts []bool, reduceM
 }
 
 //go:noinline
+//line quern_gen.go:4440:1
 func quernRow6Inside(r *host.Run, vs []int32, at2, n2 int, lefts []bool, out []int32, base, start3, startX2, dimX int) {
 	vRow := vs[at2:][:n2]
 	leftRow := lefts[at2:][:n2]
@@ -4011,6 +4452,12 @@ func quernRow6Inside(r *host.Run, vs []int32, at2, n2 int, lefts []bool, out []i
 			out[result0] = v
 		}
 	}
+}
+
+//line quern_gen.go:4458:1
+func quernPlainDistribute(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_distribute(t, v0, v1) })
 }
 
 func quernHostDistribute(r *host.Run) {
@@ -4057,6 +4504,10 @@ func quernHostDistribute(r *host.Run) {
 				quernRow2Distribute(r, ballots, at, n, lefts, dimX)
 			}
 			for lefts[first2] != 0 {
+				if r.Halted() {
+//line control.go:158
+					r.Halt()
+				}
 				for at, n := first2, 0; at < first2+lanes; at += n {
 					startX := at % dimX
 					n = min(dimX-startX, first2+lanes-at)
@@ -4101,6 +4552,7 @@ func quernHostDistribute(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4556:1
 func quernRow1Distribute(r *host.Run, sums []int32, first, dimX int, givens []bool, in []int32, base, start, start2 int) {
 	sumRow := sums[first:][:dimX]
 	givenRow := givens[first:][:dimX]
@@ -4129,6 +4581,7 @@ func quernRow1Distribute(r *host.Run, sums []int32, first, dimX int, givens []bo
 }
 
 //go:noinline
+//line quern_gen.go:4585:1
 func quernRow2Distribute(r *host.Run, ballots []uint32, at, n int, lefts []uint32, dimX int) {
 	ballotRow := ballots[at:][:n]
 	leftRow := lefts[at:][:n]
@@ -4141,6 +4594,7 @@ func quernRow2Distribute(r *host.Run, ballots []uint32, at, n int, lefts []uint3
 }
 
 //go:noinline
+//line quern_gen.go:4598:1
 func quernRow3Distribute(r *host.Run, lefts []uint32, at, n int, t3s []int32, givens2 []int, in []int32, base, start3, startX, dimX int) {
 	leftRow := lefts[at:][:n]
 	t3Row := t3s[at:][:n]
@@ -4154,6 +4608,11 @@ func quernRow3Distribute(r *host.Run, lefts []uint32, at, n int, t3s []int32, gi
 //line control.go:159
 		lane2 := 0
 		for left>>lane2&1 == 0 {
+			if r.Halted() {
+//line control.go:160
+				r.Halt()
+			}
+//line control.go:161
 			lane2++
 		}
 		t3 := in[result0]
@@ -4165,6 +4624,7 @@ func quernRow3Distribute(r *host.Run, lefts []uint32, at, n int, t3s []int32, gi
 }
 
 //go:noinline
+//line quern_gen.go:4628:1
 func quernRow4Distribute(r *host.Run, shuffles []int32, at, n int, givens3 []int32, dimX int) {
 	shuffleRow := shuffles[at:][:n]
 	givenRow3 := givens3[at:][:n]
@@ -4178,6 +4638,7 @@ func quernRow4Distribute(r *host.Run, shuffles []int32, at, n int, givens3 []int
 }
 
 //go:noinline
+//line quern_gen.go:4642:1
 func quernRow5Distribute(r *host.Run, sums []int32, at, n int, reduceAdd int32, dimX int) {
 	sumRow := sums[at:][:n]
 	for lane := range n {
@@ -4189,6 +4650,7 @@ func quernRow5Distribute(r *host.Run, sums []int32, at, n int, reduceAdd int32, 
 }
 
 //go:noinline
+//line quern_gen.go:4654:1
 func quernRow6Distribute(r *host.Run, lefts []uint32, at, n, dimX int) {
 	leftRow := lefts[at:][:n]
 	for lane := range n {
@@ -4200,6 +4662,7 @@ func quernRow6Distribute(r *host.Run, lefts []uint32, at, n, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:4666:1
 func quernRow7Distribute(r *host.Run, sums []int32, at, n int, out []int32, base, start4, startX, dimX int) {
 	sumRow := sums[at:][:n]
 	for lane := range n {
@@ -4211,6 +4674,12 @@ func quernRow7Distribute(r *host.Run, sums []int32, at, n int, out []int32, base
 //line control.go:166
 		out[result0] = sum
 	}
+}
+
+//line quern_gen.go:4680:1
+func quernPlainAggregate(r *host.Run) {
+	v0, v1, v2 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_aggregate(t, v0, v1, v2) })
 }
 
 func quernHostAggregate(r *host.Run) {
@@ -4264,6 +4733,7 @@ func quernHostAggregate(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4737:1
 func quernRow1Aggregate(r *host.Run, givens []bool, first, dimX int, in []int32, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count2 := dimX
@@ -4287,6 +4757,7 @@ func quernRow1Aggregate(r *host.Run, givens []bool, first, dimX int, in []int32,
 }
 
 //go:noinline
+//line quern_gen.go:4761:1
 func quernRow2Aggregate(r *host.Run, ballots []uint32, first2, dimX int, t3s, count []int32) {
 	ballotRow := ballots[first2:][:dimX]
 	t3Row := t3s[first2:][:dimX]
@@ -4297,6 +4768,11 @@ func quernRow2Aggregate(r *host.Run, ballots []uint32, first2, dimX int, t3s, co
 		mask := ballot
 		var n int32
 		for m := mask; m != 0; m &= m - 1 {
+			if r.Halted() {
+//line control.go:176
+				r.Halt()
+			}
+//line control.go:177
 			n++
 		}
 		if (threadX+first2)&31 == 0 {
@@ -4308,6 +4784,7 @@ func quernRow2Aggregate(r *host.Run, ballots []uint32, first2, dimX int, t3s, co
 }
 
 //go:noinline
+//line quern_gen.go:4788:1
 func quernRow3Aggregate(r *host.Run, shuffles []int32, first3, dimX int, out []int32, base, start3, start4 int) {
 	shuffleRow := shuffles[first3:][:dimX]
 	count3 := dimX
@@ -4328,6 +4805,12 @@ func quernRow3Aggregate(r *host.Run, shuffles []int32, first3, dimX int, out []i
 //line control.go:182
 		out[result0] = shuffle
 	}
+}
+
+//line quern_gen.go:4811:1
+func quernPlainPhases(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_phases(t, v0, v1, v2) })
 }
 
 func quernHostPhases(r *host.Run) {
@@ -4371,6 +4854,10 @@ func quernHostPhases(r *host.Run) {
 			}
 		}
 		for ; r2 < n; r2++ {
+			if r.Halted() {
+//line control.go:194
+				r.Halt()
+			}
 			for threadZ := range dimZ {
 				for threadY := range dimY {
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
@@ -4441,6 +4928,7 @@ func quernHostPhases(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:4932:1
 func quernRow1Phases(r *host.Run, mes []int, first, dimX int, vs []int32, base, start, size int, in []int32) {
 	meRow := mes[first:][:dimX]
 	vRow := vs[first:][:dimX]
@@ -4457,6 +4945,7 @@ func quernRow1Phases(r *host.Run, mes []int, first, dimX int, vs []int32, base, 
 }
 
 //go:noinline
+//line quern_gen.go:4949:1
 func quernRow2Phases(r *host.Run, mes []int, first2, dimX int, vs []int32, tile *[1024]int32) {
 	meRow := mes[first2:][:dimX]
 	vRow := vs[first2:][:dimX]
@@ -4470,6 +4959,7 @@ func quernRow2Phases(r *host.Run, mes []int, first2, dimX int, vs []int32, tile 
 }
 
 //go:noinline
+//line quern_gen.go:4963:1
 func quernRow3Phases(r *host.Run, mes []int, first3, dimX int, others []int32, tile *[1024]int32, r2, size int) {
 	meRow := mes[first3:][:dimX]
 	otherRow := others[first3:][:dimX]
@@ -4483,6 +4973,7 @@ func quernRow3Phases(r *host.Run, mes []int, first3, dimX int, others []int32, t
 }
 
 //go:noinline
+//line quern_gen.go:4977:1
 func quernRow4Phases(r *host.Run, others []int32, first4, dimX int, t3s []int32) {
 	otherRow := others[first4:][:dimX]
 	t3Row := t3s[first4:][:dimX]
@@ -4495,6 +4986,7 @@ func quernRow4Phases(r *host.Run, others []int32, first4, dimX int, t3s []int32)
 }
 
 //go:noinline
+//line quern_gen.go:4990:1
 func quernRow5Phases(r *host.Run, others []int32, first5, dimX int, shuffleDowns []int32) {
 	otherRow := others[first5:][:dimX]
 	shuffleDownRow := shuffleDowns[first5:][:dimX]
@@ -4507,6 +4999,7 @@ func quernRow5Phases(r *host.Run, others []int32, first5, dimX int, shuffleDowns
 }
 
 //go:noinline
+//line quern_gen.go:5003:1
 func quernRow6Phases(r *host.Run, vs []int32, at, n2 int, t7s []int32, dimX int) {
 	vRow := vs[at:][:n2]
 	t7Row := t7s[at:][:n2]
@@ -4519,6 +5012,7 @@ func quernRow6Phases(r *host.Run, vs []int32, at, n2 int, t7s []int32, dimX int)
 }
 
 //go:noinline
+//line quern_gen.go:5016:1
 func quernRow7Phases(r *host.Run, vs []int32, at, n2 int, shuffles []int32, reduceMax int32, dimX int) {
 	vRow := vs[at:][:n2]
 	shuffleRow := shuffles[at:][:n2]
@@ -4532,6 +5026,7 @@ func quernRow7Phases(r *host.Run, vs []int32, at, n2 int, shuffles []int32, redu
 }
 
 //go:noinline
+//line quern_gen.go:5030:1
 func quernRow8Phases(r *host.Run, vs []int32, at, n2 int, others []int32, dimX int) {
 	vRow := vs[at:][:n2]
 	otherRow := others[at:][:n2]
@@ -4545,6 +5040,7 @@ func quernRow8Phases(r *host.Run, vs []int32, at, n2 int, others []int32, dimX i
 }
 
 //go:noinline
+//line quern_gen.go:5044:1
 func quernRow9Phases(r *host.Run, vs []int32, first7, dimX int, out []int32, base, start2, start3 int) {
 	vRow := vs[first7:][:dimX]
 	count := dimX
@@ -4565,6 +5061,12 @@ func quernRow9Phases(r *host.Run, vs []int32, first7, dimX int, out []int32, bas
 //line control.go:207
 		out[result0] = v
 	}
+}
+
+//line quern_gen.go:5067:1
+func quernPlainNeighbours(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_neighbours(t, v0, v1) })
 }
 
 func quernHostNeighbours(r *host.Run) {
@@ -4633,6 +5135,7 @@ func quernRow1Neighbours(r *host.Run, mes []int, first, dimX, base, start, size 
 }
 
 //go:noinline
+//line quern_gen.go:5139:1
 func quernRow2Neighbours(r *host.Run, mes []int, first2, dimX int, vs []int32, size int, tile *[1024]int32) {
 	meRow := mes[first2:][:dimX]
 	vRow := vs[first2:][:dimX]
@@ -4649,6 +5152,7 @@ func quernRow2Neighbours(r *host.Run, mes []int, first2, dimX int, vs []int32, s
 }
 
 //go:noinline
+//line quern_gen.go:5156:1
 func quernRow3Neighbours(r *host.Run, mes []int, first3, dimX int, vs []int32, tile *[1024]int32) {
 	meRow := mes[first3:][:dimX]
 	vRow := vs[first3:][:dimX]
@@ -4662,6 +5166,7 @@ func quernRow3Neighbours(r *host.Run, mes []int, first3, dimX int, vs []int32, t
 }
 
 //go:noinline
+//line quern_gen.go:5170:1
 func quernRow4Neighbours(r *host.Run, mes []int, first4, dimX, size int, out []int32, base, start2 int, tile *[1024]int32) {
 	meRow := mes[first4:][:dimX]
 	for threadX := range dimX {
@@ -4676,6 +5181,12 @@ func quernRow4Neighbours(r *host.Run, mes []int, first4, dimX, size int, out []i
 			}
 		}
 	}
+}
+
+//line quern_gen.go:5187:1
+func quernPlainMethods(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_methods(t, v0, v1) })
 }
 
 func quernHostMethods(r *host.Run) {
@@ -4718,6 +5229,10 @@ func quernHostMethods(r *host.Run) {
 			}
 //line control.go:247
 			for {
+				if r.Halted() {
+//line control.go:247
+					r.Halt()
+				}
 				for at, n := first, 0; at < first+lanes; at += n {
 					startX := at % dimX
 					n = min(dimX-startX, first+lanes-at)
@@ -4772,6 +5287,7 @@ func quernHostMethods(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:5291:1
 func quernRow1Methods(r *host.Run, cs []counter, at, n, dimX int) {
 	cRow := cs[at:][:n]
 	for lane := range n {
@@ -4782,6 +5298,7 @@ func quernRow1Methods(r *host.Run, cs []counter, at, n, dimX int) {
 }
 
 //go:noinline
+//line quern_gen.go:5302:1
 func quernRow2Methods(r *host.Run, cs []counter, at, n int, t2s []int32, cs2 []*counter, givens, in []int32, base, start, startX, dimX int) {
 	cRow := cs[at:][:n]
 	t2Row := t2s[at:][:n]
@@ -4805,6 +5322,7 @@ func quernRow2Methods(r *host.Run, cs []counter, at, n int, t2s []int32, cs2 []*
 }
 
 //go:noinline
+//line quern_gen.go:5326:1
 func quernRow3Methods(r *host.Run, t2s []int32, at, n int, cs2 []*counter, givens2 []int32, reduceAdd int32, dimX int) {
 	t2Row := t2s[at:][:n]
 	cRow2 := cs2[at:][:n]
@@ -4820,6 +5338,7 @@ func quernRow3Methods(r *host.Run, t2s []int32, at, n int, cs2 []*counter, given
 }
 
 //go:noinline
+//line quern_gen.go:5342:1
 func quernRow4Methods(r *host.Run, cs2 []*counter, at, n int, givens3 []bool, reduceAdd2 int32, dimX int) {
 	cRow2 := cs2[at:][:n]
 	givenRow3 := givens3[at:][:n]
@@ -4833,6 +5352,7 @@ func quernRow4Methods(r *host.Run, cs2 []*counter, at, n int, givens3 []bool, re
 }
 
 //go:noinline
+//line quern_gen.go:5356:1
 func quernRow5Methods(r *host.Run, result0s []bool, at, n int, any2 bool, dimX int) {
 	result0Row := result0s[at:][:n]
 	for lane := range n {
@@ -4843,6 +5363,7 @@ func quernRow5Methods(r *host.Run, result0s []bool, at, n int, any2 bool, dimX i
 }
 
 //go:noinline
+//line quern_gen.go:5367:1
 func quernRow6Methods(r *host.Run, cs []counter, at, n int, out []int32, base, start2 int, n2 int32, startX, dimX int) {
 	cRow := cs[at:][:n]
 	for lane := range n {
@@ -4854,6 +5375,12 @@ func quernRow6Methods(r *host.Run, cs []counter, at, n int, out []int32, base, s
 //line control.go:250
 		out[result0] = c.up - c.down + n2
 	}
+}
+
+//line quern_gen.go:5381:1
+func quernPlainTangled(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_tangled(t, v0, v1, v2) })
 }
 
 func quernHostTangled(r *host.Run) {
@@ -4950,6 +5477,10 @@ func quernHostTangled(r *host.Run) {
 			}
 		loop:
 			for ; w < n; w += 2 {
+				if r.Halted() {
+//line control.go:282
+					r.Halt()
+				}
 //line control.go:283
 				j = 0
 				for ; j < 4; j++ {
@@ -5202,6 +5733,7 @@ func quernHostTangled(r *host.Run) {
 }
 
 //go:noinline
+//line quern_gen.go:5737:1
 func quernRow1Tangled(r *host.Run, vs []int32, at, n2 int, kepts [][4]int32, sumss []struct {
 	last int32
 	all  int32
@@ -5234,6 +5766,7 @@ func quernRow1Tangled(r *host.Run, vs []int32, at, n2 int, kepts [][4]int32, sum
 }
 
 //go:noinline
+//line quern_gen.go:5770:1
 func quernRow2Tangled(r *host.Run, vs []int32, at, n2 int, vs2 []int32, j, dimX int) {
 	vRow := vs[at:][:n2]
 	vRow2 := vs2[at:][:n2]
@@ -5247,6 +5780,7 @@ func quernRow2Tangled(r *host.Run, vs []int32, at, n2 int, vs2 []int32, j, dimX 
 }
 
 //go:noinline
+//line quern_gen.go:5784:1
 func quernRow3Tangled(r *host.Run, vs2 []int32, at, n2 int, t2s []int32, dimX int) {
 	vRow2 := vs2[at:][:n2]
 	t2Row := t2s[at:][:n2]
@@ -5259,6 +5793,7 @@ func quernRow3Tangled(r *host.Run, vs2 []int32, at, n2 int, t2s []int32, dimX in
 }
 
 //go:noinline
+//line quern_gen.go:5797:1
 func quernRow4Tangled(r *host.Run, result0s []int32, at, n2 int, shuffleXors []int32, dimX int) {
 	result0Row := result0s[at:][:n2]
 	shuffleXorRow := shuffleXors[at:][:n2]
@@ -5271,6 +5806,7 @@ func quernRow4Tangled(r *host.Run, result0s []int32, at, n2 int, shuffleXors []i
 }
 
 //go:noinline
+//line quern_gen.go:5810:1
 func quernRow5Tangled(r *host.Run, vs2 []int32, at, n2 int, t4s []int32, dimX int) {
 	vRow2 := vs2[at:][:n2]
 	t4Row := t4s[at:][:n2]
@@ -5283,6 +5819,7 @@ func quernRow5Tangled(r *host.Run, vs2 []int32, at, n2 int, t4s []int32, dimX in
 }
 
 //go:noinline
+//line quern_gen.go:5823:1
 func quernRow6Tangled(r *host.Run, vs2 []int32, at, n2 int, shuffleUps []int32, givens []bool, dimX int) {
 	vRow2 := vs2[at:][:n2]
 	shuffleUpRow := shuffleUps[at:][:n2]
@@ -5299,6 +5836,7 @@ func quernRow6Tangled(r *host.Run, vs2 []int32, at, n2 int, shuffleUps []int32, 
 }
 
 //go:noinline
+//line quern_gen.go:5840:1
 func quernRow7Tangled(r *host.Run, result0s []int32, at, n2 int, vs2 []int32, dimX int) {
 	result0Row := result0s[at:][:n2]
 	vRow2 := vs2[at:][:n2]
@@ -5311,6 +5849,7 @@ func quernRow7Tangled(r *host.Run, result0s []int32, at, n2 int, vs2 []int32, di
 }
 
 //go:noinline
+//line quern_gen.go:5853:1
 func quernRow8Tangled(r *host.Run, result0s []int32, at, n2 int, vs2 []int32, dimX int) {
 	result0Row := result0s[at:][:n2]
 	vRow2 := vs2[at:][:n2]
@@ -5323,6 +5862,7 @@ func quernRow8Tangled(r *host.Run, result0s []int32, at, n2 int, vs2 []int32, di
 }
 
 //go:noinline
+//line quern_gen.go:5866:1
 func quernRow9Tangled(r *host.Run, vs2 []int32, at, n2 int, xs []int32, dimX int) {
 	vRow2 := vs2[at:][:n2]
 	xRow := xs[at:][:n2]
@@ -5335,6 +5875,7 @@ func quernRow9Tangled(r *host.Run, vs2 []int32, at, n2 int, xs []int32, dimX int
 }
 
 //go:noinline
+//line quern_gen.go:5879:1
 func quernRow10Tangled(r *host.Run, vs2 []int32, at, n2 int, xs2 []int32, dimX int) {
 	vRow2 := vs2[at:][:n2]
 	xRow2 := xs2[at:][:n2]
@@ -5347,6 +5888,7 @@ func quernRow10Tangled(r *host.Run, vs2 []int32, at, n2 int, xs2 []int32, dimX i
 }
 
 //go:noinline
+//line quern_gen.go:5892:1
 func quernRow11Tangled(r *host.Run, result0s []int32, at, n2 int, result, result2 int32, dimX int) {
 	result0Row := result0s[at:][:n2]
 	for lane := range n2 {
@@ -5357,6 +5899,7 @@ func quernRow11Tangled(r *host.Run, result0s []int32, at, n2 int, result, result
 }
 
 //go:noinline
+//line quern_gen.go:5903:1
 func quernRow12Tangled(r *host.Run, kepts [][4]int32, at, n2 int, result0s []int32, givens2 []bool, j, startX, dimX int) {
 	keptRow := kepts[at:][:n2]
 	result0Row := result0s[at:][:n2]
@@ -5374,6 +5917,7 @@ func quernRow12Tangled(r *host.Run, kepts [][4]int32, at, n2 int, result0s []int
 }
 
 //go:noinline
+//line quern_gen.go:5921:1
 func quernRow13Tangled(r *host.Run, kepts [][4]int32, at, n2, j, startX, dimX int) {
 	keptRow := kepts[at:][:n2]
 	for lane := range n2 {
@@ -5386,6 +5930,7 @@ func quernRow13Tangled(r *host.Run, kepts [][4]int32, at, n2, j, startX, dimX in
 }
 
 //go:noinline
+//line quern_gen.go:5934:1
 func quernRow14Tangled(r *host.Run, kepts [][4]int32, at, n2 int, vs3 []int32, startX, dimX int) {
 	keptRow := kepts[at:][:n2]
 	vRow3 := vs3[at:][:n2]
@@ -5401,6 +5946,7 @@ func quernRow14Tangled(r *host.Run, kepts [][4]int32, at, n2 int, vs3 []int32, s
 }
 
 //go:noinline
+//line quern_gen.go:5950:1
 func quernRow15Tangled(r *host.Run, vs3 []int32, at, n2 int, t2s2 []int32, dimX int) {
 	vRow3 := vs3[at:][:n2]
 	t2Row2 := t2s2[at:][:n2]
@@ -5413,6 +5959,7 @@ func quernRow15Tangled(r *host.Run, vs3 []int32, at, n2 int, t2s2 []int32, dimX 
 }
 
 //go:noinline
+//line quern_gen.go:5963:1
 func quernRow16Tangled(r *host.Run, result0s2 []int32, at, n2 int, shuffleXors2 []int32, dimX int) {
 	result0Row2 := result0s2[at:][:n2]
 	shuffleXorRow2 := shuffleXors2[at:][:n2]
@@ -5425,6 +5972,7 @@ func quernRow16Tangled(r *host.Run, result0s2 []int32, at, n2 int, shuffleXors2 
 }
 
 //go:noinline
+//line quern_gen.go:5976:1
 func quernRow17Tangled(r *host.Run, vs3 []int32, at, n2 int, t4s2 []int32, dimX int) {
 	vRow3 := vs3[at:][:n2]
 	t4Row2 := t4s2[at:][:n2]
@@ -5437,6 +5985,7 @@ func quernRow17Tangled(r *host.Run, vs3 []int32, at, n2 int, t4s2 []int32, dimX 
 }
 
 //go:noinline
+//line quern_gen.go:5989:1
 func quernRow18Tangled(r *host.Run, vs3 []int32, at, n2 int, shuffleUps2 []int32, givens3 []bool, dimX int) {
 	vRow3 := vs3[at:][:n2]
 	shuffleUpRow2 := shuffleUps2[at:][:n2]
@@ -5453,6 +6002,7 @@ func quernRow18Tangled(r *host.Run, vs3 []int32, at, n2 int, shuffleUps2 []int32
 }
 
 //go:noinline
+//line quern_gen.go:6006:1
 func quernRow19Tangled(r *host.Run, result0s2 []int32, at, n2 int, vs3 []int32, dimX int) {
 	result0Row2 := result0s2[at:][:n2]
 	vRow3 := vs3[at:][:n2]
@@ -5465,6 +6015,7 @@ func quernRow19Tangled(r *host.Run, result0s2 []int32, at, n2 int, vs3 []int32, 
 }
 
 //go:noinline
+//line quern_gen.go:6019:1
 func quernRow20Tangled(r *host.Run, result0s2 []int32, at, n2 int, vs3 []int32, dimX int) {
 	result0Row2 := result0s2[at:][:n2]
 	vRow3 := vs3[at:][:n2]
@@ -5477,6 +6028,7 @@ func quernRow20Tangled(r *host.Run, result0s2 []int32, at, n2 int, vs3 []int32, 
 }
 
 //go:noinline
+//line quern_gen.go:6032:1
 func quernRow21Tangled(r *host.Run, vs3 []int32, at, n2 int, xs3 []int32, dimX int) {
 	vRow3 := vs3[at:][:n2]
 	xRow3 := xs3[at:][:n2]
@@ -5489,6 +6041,7 @@ func quernRow21Tangled(r *host.Run, vs3 []int32, at, n2 int, xs3 []int32, dimX i
 }
 
 //go:noinline
+//line quern_gen.go:6045:1
 func quernRow22Tangled(r *host.Run, vs3 []int32, at, n2 int, xs4 []int32, dimX int) {
 	vRow3 := vs3[at:][:n2]
 	xRow4 := xs4[at:][:n2]
@@ -5501,6 +6054,7 @@ func quernRow22Tangled(r *host.Run, vs3 []int32, at, n2 int, xs4 []int32, dimX i
 }
 
 //go:noinline
+//line quern_gen.go:6058:1
 func quernRow23Tangled(r *host.Run, result0s2 []int32, at, n2 int, result3, result4 int32, dimX int) {
 	result0Row2 := result0s2[at:][:n2]
 	for lane := range n2 {
@@ -5511,6 +6065,7 @@ func quernRow23Tangled(r *host.Run, result0s2 []int32, at, n2 int, result3, resu
 }
 
 //go:noinline
+//line quern_gen.go:6069:1
 func quernRow24Tangled(r *host.Run, ps []*struct {
 	last int32
 	all  int32
@@ -5529,6 +6084,7 @@ func quernRow24Tangled(r *host.Run, ps []*struct {
 }
 
 //go:noinline
+//line quern_gen.go:6088:1
 func quernRow25Tangled(r *host.Run, ps []*struct {
 	last int32
 	all  int32
@@ -5544,6 +6100,7 @@ func quernRow25Tangled(r *host.Run, ps []*struct {
 }
 
 //go:noinline
+//line quern_gen.go:6104:1
 func quernRow26Tangled(r *host.Run, vs []int32, at, n2 int, givens5 []bool, dimX int) {
 	vRow := vs[at:][:n2]
 	givenRow5 := givens5[at:][:n2]
@@ -5556,6 +6113,7 @@ func quernRow26Tangled(r *host.Run, vs []int32, at, n2 int, givens5 []bool, dimX
 }
 
 //go:noinline
+//line quern_gen.go:6117:1
 func quernRow27Tangled(r *host.Run, vs []int32, at, n2 int, ps []*struct {
 	last int32
 	all  int32
@@ -5591,6 +6149,7 @@ func quernRow27Tangled(r *host.Run, vs []int32, at, n2 int, ps []*struct {
 }
 
 //go:noinline
+//line quern_gen.go:6153:1
 func quernRow28Tangled(r *host.Run, vs []int32, at, n2 int, kepts [][4]int32, sumss []struct {
 	last int32
 	all  int32
@@ -5623,6 +6182,12 @@ func quernRow28Tangled(r *host.Run, vs []int32, at, n2 int, kepts [][4]int32, su
 	}
 }
 
+//line quern_gen.go:6186:1
+func quernPlainRelax(r *host.Run) {
+	v0, v1, v2 := host.Value[int](r, 0), host.Slice[float32](r, 1), host.Slice[float32](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_relax(t, v0, v1, v2) })
+}
+
 func quernHostRelax(r *host.Run) {
 	rounds := host.Value[int](r, 0)
 	x := host.Slice[float32](r, 1)
@@ -5639,47 +6204,85 @@ func quernHostRelax(r *host.Run) {
 		base := blockX * dimX
 //line grid.go:10
 		i = 0
+//line grid.go:11:20000
 		for ; i < rounds; i++ {
+//line grid.go:12:20000
+			if r.Halted() {
+//line grid.go:10
+				r.Halt()
+//line grid.go:11:20000
+			}
+//line grid.go:12:20000
 			for threadZ := range dimZ {
+//line grid.go:13:20000
 				for threadY := range dimY {
+//line grid.go:14:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:15:20000
 					quernRow1Relax(r, base, size, n, y, x, dimX)
+//line grid.go:16:20000
 				}
+//line grid.go:17:20000
 			}
-//line grid.go:14
+//line grid.go:14:20000
 			r.SyncGrid()
+//line grid.go:15:20000
 			for threadZ := range dimZ {
+//line grid.go:16:20000
 				for threadY := range dimY {
+//line grid.go:17:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:18:20000
 					quernRow2Relax(r, base, size, n, x, y, dimX)
+//line grid.go:19:20000
 				}
+//line grid.go:20:20000
 			}
-//line grid.go:18
+//line grid.go:18:20000
 			r.SyncGrid()
+//line grid.go:19:20000
 		}
+//line grid.go:20:20000
 	}
+//line grid.go:21:20000
 }
 
 //go:noinline
+//line quern_gen.go:6252:1
 func quernRow1Relax(r *host.Run, base, size, n int, y, x []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line grid.go:11
+//line grid.go:11:20000
 		for i2 := base + threadX; i2 < n; i2 += size {
+//line grid.go:12:20000
 			y[i2] = (x[max(i2-1, 0)] + 2*x[i2] + x[min(i2+1, n-1)]) / 4
+//line grid.go:13:20000
 		}
+//line grid.go:14:20000
 	}
+//line grid.go:15:20000
 }
 
 //go:noinline
+//line quern_gen.go:6268:1
 func quernRow2Relax(r *host.Run, base, size, n int, x, y []float32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line grid.go:15
+//line grid.go:15:20000
 		for i3 := base + threadX; i3 < n; i3 += size {
+//line grid.go:16:20000
 			x[i3] = y[i3]
+//line grid.go:17:20000
 		}
+//line grid.go:18:20000
 	}
+//line grid.go:19:20000
+}
+
+//line quern_gen.go:6283:1
+func quernPlainSumTwice(r *host.Run) {
+	v0, v1, v2 := host.Slice[int64](r, 0), host.Slice[int64](r, 1), host.Slice[int64](r, 2)
+	host.Plain(r, func(t kernel.Thread) { quern_sumTwice(t, v0, v1, v2) })
 }
 
 func quernHostSumTwice(r *host.Run) {
@@ -5705,28 +6308,49 @@ func quernHostSumTwice(r *host.Run) {
 	for r.Next() {
 		blockX := r.BlockIdx.X
 		base := blockX * 64
-//line grid.go:27
+//line grid.go:27:20000
 		iFirst = blockX * 64
+//line grid.go:28:20000
 		for threadZ := range 1 {
+//line grid.go:29:20000
 			for threadY := range 1 {
+//line grid.go:30:20000
 				first := (threadZ*1 + threadY) * 64
+//line grid.go:31:20000
 				quernRow1SumTwice(r, sums, first)
+//line grid.go:32:20000
 			}
+//line grid.go:33:20000
 		}
+//line grid.go:34:20000
 		for ; iFirst < len(in); iFirst += size {
+//line grid.go:35:20000
 			for threadZ := range 1 {
+//line grid.go:36:20000
 				for threadY := range 1 {
+//line grid.go:37:20000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:38:20000
 					first2 := (threadZ*1 + threadY) * 64
+//line grid.go:39:20000
 					quernRow2SumTwice(r, sums, first2, iFirst, in)
+//line grid.go:40:20000
 				}
+//line grid.go:41:20000
 			}
+//line grid.go:42:20000
 		}
+//line grid.go:43:20000
 		for threadZ := range 1 {
+//line grid.go:44:20000
 			for threadY := range 1 {
+//line grid.go:45:20000
 				first3 := (threadZ*1 + threadY) * 64
+//line grid.go:46:20000
 				quernRow3SumTwice(r, sums, first3, vs)
+//line grid.go:47:20000
 			}
+//line grid.go:48:20000
 		}
 //line control.go:11
 		host.ReduceAdd(reduceAdds, vs)
@@ -5737,104 +6361,167 @@ func quernHostSumTwice(r *host.Run) {
 				quernRow4SumTwice(r, reduceAdds, first4, vs2, partial2)
 			}
 		}
+//line control.go:19:10000
 		for first5 := 0; first5 < threads10; first5 += 32 {
+//line control.go:20:10000
 			lanes := min(32, threads10-first5)
 //line control.go:17
 			if first5>>5 == 0 {
 				{
+//line control.go:19:10000
 					at, n, startX := first5, lanes, first5
+//line control.go:20:10000
 					_, _, _ = at, n, startX
+//line control.go:21:10000
 					threadY := 0 // no constant, by which Go would not divide
+//line control.go:22:10000
 					_ = threadY
+//line control.go:23:10000
 					threadZ := 0 // no constant, by which Go would not divide
+//line control.go:24:10000
 					_ = threadZ
+//line control.go:25:10000
 					r.ThreadIdx.Y, r.ThreadIdx.Z = 0, 0
+//line control.go:26:10000
 					quernRow5SumTwice(r, ws, at, n, warps2, partial2, startX)
+//line control.go:27:10000
 				}
-//line control.go:22
+//line control.go:22:10000
 				host.ReduceAdd(reduceAddOf[:], ws[first5:][:lanes])
+//line control.go:23:10000
 				reduceAdd2 = reduceAddOf[0]
+//line control.go:24:10000
 				{
+//line control.go:25:10000
 					at, n, startX := first5, lanes, first5
+//line control.go:26:10000
 					_, _, _ = at, n, startX
+//line control.go:27:10000
 					quernRow6SumTwice(r, vs2, at, n, reduceAdd2)
+//line control.go:28:10000
 				}
+//line control.go:29:10000
 			}
+//line control.go:30:10000
 		}
+//line control.go:31:10000
 		for threadZ := range 1 {
+//line control.go:32:10000
 			for threadY := range 1 {
+//line control.go:33:10000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line control.go:34:10000
 				first6 := (threadZ*1 + threadY) * 64
+//line control.go:35:10000
 				quernRow7SumTwice(r, vs2, first6, partial, blockX)
+//line control.go:36:10000
 			}
+//line control.go:37:10000
 		}
-//line grid.go:34
+//line grid.go:34:20000
 		r.SyncGrid()
+//line grid.go:35:20000
 		all = 0
+//line grid.go:36:20000
 		i2 = 0
+//line grid.go:37:20000
 		r.ThreadIdx = kernel.Dim3{}
+//line grid.go:38:20000
 		for ; i2 < len(partial); i2++ {
-//line grid.go:36
+//line grid.go:36:20000
 			p = partial[i2]
+//line grid.go:37:20000
 			all += p
+//line grid.go:38:20000
 		}
+//line grid.go:39:20000
 		for threadZ := range 1 {
+//line grid.go:40:20000
 			for threadY := range 1 {
+//line grid.go:41:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:42:20000
 				quernRow8SumTwice(r, base, out, all)
+//line grid.go:43:20000
 			}
+//line grid.go:44:20000
 		}
+//line grid.go:45:20000
 	}
+//line grid.go:46:20000
 }
 
 //go:noinline
+//line quern_gen.go:6456:1
 func quernRow1SumTwice(r *host.Run, sums []int64, first int) {
 	sumRow := sums[first:][:64]
 	for threadX := range 64 {
-//line grid.go:26
+//line grid.go:26:20000
 		var sum int64
+//line grid.go:27:20000
 		sumRow[threadX] = sum
+//line grid.go:28:20000
 	}
+//line grid.go:29:20000
 }
 
 //go:noinline
+//line quern_gen.go:6470:1
 func quernRow2SumTwice(r *host.Run, sums []int64, first2, iFirst int, in []int64) {
 	sumRow := sums[first2:][:64]
 	if iFirst >= 0 && 64 <= len(in)-iFirst && len(in)-iFirst >= 64 {
 		row := (*[64]int64)(in[iFirst:])
 		for threadX := range 64 {
 			sum := sumRow[threadX]
-//line grid.go:28
+//line grid.go:28:20000
 			sum += row[threadX]
+//line grid.go:29:20000
 			sumRow[threadX] = sum
+//line grid.go:30:20000
 		}
+//line grid.go:31:20000
 		return
+//line grid.go:32:20000
 	}
+//line grid.go:33:20000
 	for threadX := range 64 {
+//line grid.go:34:20000
 		r.ThreadIdx.X = threadX
+//line grid.go:35:20000
 		sum := sumRow[threadX]
-//line grid.go:27
+//line grid.go:27:20000
 		if iFirst+threadX < len(in) {
+//line grid.go:28:20000
 			sum += in[iFirst+threadX]
+//line grid.go:29:20000
 		}
+//line grid.go:30:20000
 		sumRow[threadX] = sum
+//line grid.go:31:20000
 	}
+//line grid.go:32:20000
 }
 
 //go:noinline
+//line quern_gen.go:6507:1
 func quernRow3SumTwice(r *host.Run, sums []int64, first3 int, vs []int64) {
 	sumRow := sums[first3:][:64]
 	vRow := vs[first3:][:64]
 	for threadX := range 64 {
 		sum := sumRow[threadX]
-//line grid.go:30
+//line grid.go:30:20000
 		t1 := sum
+//line grid.go:31:20000
 		v := t1
+//line grid.go:32:20000
 		vRow[threadX] = v
+//line grid.go:33:20000
 	}
+//line grid.go:34:20000
 }
 
 //go:noinline
+//line quern_gen.go:6525:1
 func quernRow4SumTwice(r *host.Run, reduceAdds []int64, first4 int, vs2 []int64, partial2 *[32]int64) {
 	reduceAddRow := reduceAdds[first4:][:64]
 	vRow2 := vs2[first4:][:64]
@@ -5851,6 +6538,7 @@ func quernRow4SumTwice(r *host.Run, reduceAdds []int64, first4 int, vs2 []int64,
 }
 
 //go:noinline
+//line quern_gen.go:6542:1
 func quernRow5SumTwice(r *host.Run, ws []int64, at, n, warps2 int, partial2 *[32]int64, startX int) {
 	wRow := ws[at:][:n]
 	for lane := range n {
@@ -5858,57 +6546,90 @@ func quernRow5SumTwice(r *host.Run, ws []int64, at, n, warps2 int, partial2 *[32
 		r.ThreadIdx.X = threadX
 //line control.go:18
 		var w int64
+//line control.go:19:10000
 		for i := (at + lane) & 31; i < warps2; i += 32 {
+//line control.go:20:10000
 			w = partial2[i]
+//line control.go:21:10000
 		}
+//line control.go:22:10000
 		wRow[lane] = w
+//line control.go:23:10000
 	}
+//line control.go:24:10000
 }
 
 //go:noinline
+//line quern_gen.go:6564:1
 func quernRow6SumTwice(r *host.Run, vs2 []int64, at, n int, reduceAdd2 int64) {
 	vRow2 := vs2[at:][:n]
 	for lane := range n {
-//line control.go:22
+//line control.go:22:10000
 		v2 := reduceAdd2
+//line control.go:23:10000
 		vRow2[lane] = v2
+//line control.go:24:10000
 	}
+//line control.go:25:10000
 }
 
 //go:noinline
+//line quern_gen.go:6578:1
 func quernRow7SumTwice(r *host.Run, vs2 []int64, first6 int, partial []int64, blockX int) {
 	vRow2 := vs2[first6:][:64]
 	for threadX := range 64 {
 		r.ThreadIdx.X = threadX
 		v2 := vRow2[threadX]
-//line control.go:25
+//line control.go:25:10000
 		result0 := v2
-//line grid.go:30
+//line grid.go:30:20000
 		sum2 := result0
+//line grid.go:31:20000
 		if threadX == 0 {
+//line grid.go:32:20000
 			partial[blockX] = sum2
+//line grid.go:33:20000
 		}
+//line grid.go:34:20000
 	}
+//line grid.go:35:20000
 }
 
 //go:noinline
+//line quern_gen.go:6600:1
 func quernRow8SumTwice(r *host.Run, base int, out []int64, all int64) {
 	if base >= 0 && 64 <= len(out)-base && len(out)-base >= 64 {
 		row2 := (*[64]int64)(out[base:])
 		for threadX := range 64 {
-//line grid.go:40
+//line grid.go:40:20000
 			row2[threadX] = all
+//line grid.go:41:20000
 		}
+//line grid.go:42:20000
 		return
+//line grid.go:43:20000
 	}
+//line grid.go:44:20000
 	for threadX := range 64 {
+//line grid.go:45:20000
 		r.ThreadIdx.X = threadX
+//line grid.go:46:20000
 		i3 := base + threadX
-//line grid.go:39
+//line grid.go:39:20000
 		if i3 < len(out) {
+//line grid.go:40:20000
 			out[i3] = all
+//line grid.go:41:20000
 		}
+//line grid.go:42:20000
 	}
+//line grid.go:43:20000
+}
+
+//line quern_gen.go:6630:1
+func quernPlainFailsBefore(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_failsBefore(t, v0, v1) })
 }
 
 func quernHostFailsBefore(r *host.Run) {
@@ -5926,44 +6647,71 @@ func quernHostFailsBefore(r *host.Run) {
 				quernRow1FailsBefore(r, base, at, x, dimX)
 			}
 		}
-//line grid.go:51
+//line grid.go:51:20000
 		r.SyncGrid()
+//line grid.go:52:20000
 		for threadZ := range dimZ {
+//line grid.go:53:20000
 			for threadY := range dimY {
+//line grid.go:54:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:55:20000
 				quernRow2FailsBefore(r, x, base, dimX)
+//line grid.go:56:20000
 			}
+//line grid.go:57:20000
 		}
+//line grid.go:58:20000
 	}
+//line grid.go:59:20000
 }
 
 //go:noinline
+//line quern_gen.go:6671:1
 func quernRow1FailsBefore(r *host.Run, base, at int, x []int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line grid.go:48
+//line grid.go:48:20000
 		if base+threadX == at {
+//line grid.go:49:20000
 			x[len(x)+at] = 1
+//line grid.go:50:20000
 		}
+//line grid.go:51:20000
 	}
+//line grid.go:52:20000
 }
 
 //go:noinline
+//line quern_gen.go:6687:1
 func quernRow2FailsBefore(r *host.Run, x []int32, base, dimX int) {
 	count := dimX
 	if base >= 0 && count <= len(x)-base {
 		row := x[base:][:count]
 		for threadX := range count {
-//line grid.go:52
+//line grid.go:52:20000
 			row[threadX]++
+//line grid.go:53:20000
 		}
+//line grid.go:54:20000
 		return
+//line grid.go:55:20000
 	}
+//line grid.go:56:20000
 	for threadX := range dimX {
+//line grid.go:57:20000
 		r.ThreadIdx.X = threadX
-//line grid.go:52
+//line grid.go:52:20000
 		x[base+threadX]++
+//line grid.go:53:20000
 	}
+//line grid.go:54:20000
+}
+
+//line quern_gen.go:6712:1
+func quernPlainExchange(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_exchange(t, v0, v1) })
 }
 
 func quernHostExchange(r *host.Run) {
@@ -5992,42 +6740,69 @@ func quernHostExchange(r *host.Run) {
 				quernRow1Exchange(r, tile, in, base, sums, dimX)
 			}
 		}
-//line grid.go:68
+//line grid.go:68:20000
 		r.SyncCluster()
-//line grid.go:70
+//line grid.go:70:20000
 		t2 = host.ClusterShared(r, tile, next)
+//line grid.go:71:20000
 		for threadZ := range dimZ {
+//line grid.go:72:20000
 			for threadY := range dimY {
+//line grid.go:73:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:74:20000
 				first := (threadZ*dimY + threadY) * dimX
+//line grid.go:75:20000
 				quernRow2Exchange(r, vs, first, dimX, t2)
+//line grid.go:76:20000
 			}
+//line grid.go:77:20000
 		}
+//line grid.go:78:20000
 		r.ThreadIdx = kernel.Dim3{}
-//line grid.go:71
+//line grid.go:71:20000
 		t4 = &sums[1]
+//line grid.go:72:20000
 		t5 = host.ClusterShared(r, t4, (size+blockX%4+4-1)%4)
+//line grid.go:73:20000
 		last = t5
+//line grid.go:74:20000
 		for threadZ := range dimZ {
+//line grid.go:75:20000
 			for threadY := range dimY {
+//line grid.go:76:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:77:20000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line grid.go:78:20000
 				quernRow3Exchange(r, vs, first2, dimX, last)
+//line grid.go:79:20000
 			}
+//line grid.go:80:20000
 		}
-//line grid.go:73
+//line grid.go:73:20000
 		r.SyncCluster()
+//line grid.go:74:20000
 		for threadZ := range dimZ {
+//line grid.go:75:20000
 			for threadY := range dimY {
+//line grid.go:76:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:77:20000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line grid.go:78:20000
 				quernRow4Exchange(r, vs, first3, dimX, out, base, sums, base2)
+//line grid.go:79:20000
 			}
+//line grid.go:80:20000
 		}
+//line grid.go:81:20000
 	}
+//line grid.go:82:20000
 }
 
 //go:noinline
+//line quern_gen.go:6806:1
 func quernRow1Exchange(r *host.Run, tile *[64]int32, in []int32, base int, sums *[2]int32, dimX int) {
 	count := dimX
 	if count <= 64 && base >= 0 && count <= len(in)-base && count <= 2 {
@@ -6035,48 +6810,70 @@ func quernRow1Exchange(r *host.Run, tile *[64]int32, in []int32, base int, sums 
 		row2 := in[base:][:count]
 		row3 := sums[:count]
 		for threadX := range count {
-//line grid.go:64
+//line grid.go:64:20000
 			row[threadX] = row2[threadX]
+//line grid.go:65:20000
 			if threadX < 2 {
+//line grid.go:66:20000
 				row3[threadX] = 0
+//line grid.go:67:20000
 			}
+//line grid.go:68:20000
 		}
+//line grid.go:69:20000
 		return
+//line grid.go:70:20000
 	}
+//line grid.go:71:20000
 	for threadX := range dimX {
+//line grid.go:72:20000
 		r.ThreadIdx.X = threadX
+//line grid.go:73:20000
 		i := base + threadX
-//line grid.go:64
+//line grid.go:64:20000
 		tile[threadX] = in[i]
+//line grid.go:65:20000
 		if threadX < 2 {
+//line grid.go:66:20000
 			sums[threadX] = 0
+//line grid.go:67:20000
 		}
+//line grid.go:68:20000
 	}
+//line grid.go:69:20000
 }
 
 //go:noinline
+//line quern_gen.go:6848:1
 func quernRow2Exchange(r *host.Run, vs []int32, first, dimX int, t2 *[64]int32) {
 	vRow := vs[first:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
-//line grid.go:70
+//line grid.go:70:20000
 		v := t2[dimX-1-threadX]
+//line grid.go:71:20000
 		vRow[threadX] = v
+//line grid.go:72:20000
 	}
+//line grid.go:73:20000
 }
 
 //go:noinline
+//line quern_gen.go:6863:1
 func quernRow3Exchange(r *host.Run, vs []int32, first2, dimX int, last *int32) {
 	vRow := vs[first2:][:dimX]
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		v := vRow[threadX]
-//line grid.go:72
+//line grid.go:72:20000
 		atomic.AddInt32(last, v)
+//line grid.go:73:20000
 	}
+//line grid.go:74:20000
 }
 
 //go:noinline
+//line quern_gen.go:6877:1
 func quernRow4Exchange(r *host.Run, vs []int32, first3, dimX int, out []int32, base int, sums *[2]int32, base2 int32) {
 	vRow := vs[first3:][:dimX]
 	count2 := dimX
@@ -6084,18 +6881,33 @@ func quernRow4Exchange(r *host.Run, vs []int32, first3, dimX int, out []int32, b
 		row4 := out[base:][:count2]
 		for threadX := range count2 {
 			v := vRow[threadX]
-//line grid.go:74
+//line grid.go:74:20000
 			row4[threadX] = v*1000 + sums[1] + base2
+//line grid.go:75:20000
 		}
+//line grid.go:76:20000
 		return
+//line grid.go:77:20000
 	}
+//line grid.go:78:20000
 	for threadX := range dimX {
+//line grid.go:79:20000
 		r.ThreadIdx.X = threadX
+//line grid.go:80:20000
 		v := vRow[threadX]
+//line grid.go:81:20000
 		i := base + threadX
-//line grid.go:74
+//line grid.go:74:20000
 		out[i] = v*1000 + sums[1] + base2
+//line grid.go:75:20000
 	}
+//line grid.go:76:20000
+}
+
+//line quern_gen.go:6908:1
+func quernPlainSquare(r *host.Run) {
+	v0, v1 := host.Value[int](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_square(t, v0, v1) })
 }
 
 func quernHostSquare(r *host.Run) {
@@ -6122,66 +6934,112 @@ func quernHostSquare(r *host.Run) {
 				quernRow1Square(r, box, base, dimX)
 			}
 		}
-//line grid.go:86
+//line grid.go:86:20000
 		r.SyncCluster()
+//line grid.go:87:20000
 		r2 = 0
+//line grid.go:88:20000
 		for ; r2 < rounds; r2++ {
-//line grid.go:88
+//line grid.go:89:20000
+			if r.Halted() {
+//line grid.go:87:20000
+				r.Halt()
+//line grid.go:88:20000
+			}
+//line grid.go:88:20000
 			t3 = host.ClusterShared(r, box, ((size+blockY%2)*2+blockX%2+r2)%4)
+//line grid.go:89:20000
 			r.ThreadIdx = kernel.Dim3{}
-//line grid.go:88
+//line grid.go:88:20000
 			v = *t3
+//line grid.go:89:20000
 			r.SyncCluster()
+//line grid.go:90:20000
 			for range dimZ {
+//line grid.go:91:20000
 				for range dimY {
+//line grid.go:92:20000
 					start := v*2 + int32(r2)
+//line grid.go:93:20000
 					quernRow2Square(r, box, start, dimX)
+//line grid.go:94:20000
 				}
+//line grid.go:95:20000
 			}
-//line grid.go:93
+//line grid.go:93:20000
 			r.SyncCluster()
+//line grid.go:94:20000
 		}
+//line grid.go:95:20000
 		for threadZ := range dimZ {
+//line grid.go:96:20000
 			for threadY := range dimY {
+//line grid.go:97:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:98:20000
 				quernRow3Square(r, out, base2, box, base3, dimX)
+//line grid.go:99:20000
 			}
+//line grid.go:100:20000
 		}
+//line grid.go:101:20000
 	}
+//line grid.go:102:20000
 }
 
 //go:noinline
+//line quern_gen.go:6992:1
 func quernRow1Square(r *host.Run, box *int32, base int32, dimX int) {
 	for threadX := range dimX {
 		leader := threadX == 0
-//line grid.go:83
+//line grid.go:83:20000
 		if leader {
+//line grid.go:84:20000
 			*box = base
+//line grid.go:85:20000
 		}
+//line grid.go:86:20000
 	}
+//line grid.go:87:20000
 }
 
 //go:noinline
+//line quern_gen.go:7008:1
 func quernRow2Square(r *host.Run, box *int32, start int32, dimX int) {
 	for threadX := range dimX {
 		leader := threadX == 0
-//line grid.go:90
+//line grid.go:90:20000
 		if leader {
+//line grid.go:91:20000
 			*box = start
+//line grid.go:92:20000
 		}
+//line grid.go:93:20000
 	}
+//line grid.go:94:20000
 }
 
 //go:noinline
+//line quern_gen.go:7024:1
 func quernRow3Square(r *host.Run, out []int32, base2 int, box *int32, base3 int32, dimX int) {
 	for threadX := range dimX {
 		r.ThreadIdx.X = threadX
 		leader := threadX == 0
-//line grid.go:95
+//line grid.go:95:20000
 		if leader {
+//line grid.go:96:20000
 			out[base2] = *box*10 + base3
+//line grid.go:97:20000
 		}
+//line grid.go:98:20000
 	}
+//line grid.go:99:20000
+}
+
+//line quern_gen.go:7040:1
+func quernPlainBoth(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_both(t, v0, v1) })
 }
 
 func quernHostBoth(r *host.Run) {
@@ -6198,65 +7056,101 @@ func quernHostBoth(r *host.Run) {
 				quernRow1Both(r, tile, x, base)
 			}
 		}
-//line grid.go:107
+//line grid.go:107:20000
 		r.SyncCluster()
+//line grid.go:108:20000
 		t2 = host.ClusterShared(r, tile, 1-(0+blockX%2))
+//line grid.go:109:20000
 		for threadZ := range 1 {
+//line grid.go:110:20000
 			for threadY := range 1 {
+//line grid.go:111:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:112:20000
 				quernRow2Both(r, y, base, t2)
+//line grid.go:113:20000
 			}
+//line grid.go:114:20000
 		}
-//line grid.go:109
+//line grid.go:109:20000
 		r.SyncGrid()
+//line grid.go:110:20000
 		for threadZ := range 1 {
+//line grid.go:111:20000
 			for threadY := range 1 {
+//line grid.go:112:20000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line grid.go:113:20000
 				quernRow3Both(r, x, base, y)
+//line grid.go:114:20000
 			}
+//line grid.go:115:20000
 		}
-//line grid.go:111
+//line grid.go:111:20000
 		r.SyncCluster()
+//line grid.go:112:20000
 	}
+//line grid.go:113:20000
 }
 
 //go:noinline
+//line quern_gen.go:7098:1
 func quernRow1Both(r *host.Run, tile *[32]int32, x []int32, base int) {
 	if base >= 0 && 32 <= len(x)-base {
 		row := (*[32]int32)(tile[0:])
 		row2 := (*[32]int32)(x[base:])
 		for threadX := range 32 {
-//line grid.go:106
+//line grid.go:106:20000
 			row[threadX] = row2[threadX]
+//line grid.go:107:20000
 		}
+//line grid.go:108:20000
 		return
+//line grid.go:109:20000
 	}
+//line grid.go:110:20000
 	for threadX := range 32 {
+//line grid.go:111:20000
 		r.ThreadIdx.X = threadX
+//line grid.go:112:20000
 		i := base + threadX
-//line grid.go:106
+//line grid.go:106:20000
 		tile[threadX] = x[i]
+//line grid.go:107:20000
 	}
+//line grid.go:108:20000
 }
 
 //go:noinline
+//line quern_gen.go:7126:1
 func quernRow2Both(r *host.Run, y []int32, base int, t2 *[32]int32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line grid.go:108
+//line grid.go:108:20000
 		y[i] = t2[threadX]
+//line grid.go:109:20000
 	}
+//line grid.go:110:20000
 }
 
 //go:noinline
+//line quern_gen.go:7139:1
 func quernRow3Both(r *host.Run, x []int32, base int, y []int32) {
 	for threadX := range 32 {
 		r.ThreadIdx.X = threadX
 		i := base + threadX
-//line grid.go:110
+//line grid.go:110:20000
 		x[i] += y[len(y)-1-i]
+//line grid.go:111:20000
 	}
+//line grid.go:112:20000
+}
+
+//line quern_gen.go:7151:1
+func quernPlainValuesInt8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int8](r, 0), host.Slice[int32](r, 1), host.Slice[int8](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesInt8(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesInt8(r *host.Run) {
@@ -6338,241 +7232,431 @@ func quernHostValuesInt8(r *host.Run) {
 				quernRow1ValuesInt8(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesInt8(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesInt8(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesInt8(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesInt8(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesInt8(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesInt8(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesInt8(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesInt8(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesInt8(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesInt8(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesInt8(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesInt8(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesInt8(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesInt8(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesInt8(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesInt8(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesInt8(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesInt8(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesInt8(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesInt8(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesInt8(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesInt8(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesInt8(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesInt8(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesInt8(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesInt8(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:7660:1
 func quernRow1ValuesInt8(r *host.Run, vs []int8, first, dimX int, lanes2 []int, os [][]int8, t5s, in []int8, base, start int, lanes []int32, out []int8, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -6582,25 +7666,35 @@ func quernRow1ValuesInt8(r *host.Run, vs []int8, first, dimX int, lanes2 []int, 
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:7698:1
 func quernRow2ValuesInt8(r *host.Run, vs []int8, first2, dimX int, os [][]int8, shuffles, t7s []int8) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -6611,14 +7705,19 @@ func quernRow2ValuesInt8(r *host.Run, vs []int8, first2, dimX int, os [][]int8, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:7721:1
 func quernRow3ValuesInt8(r *host.Run, vs []int8, first3, dimX int, lanes2 []int, os [][]int8, shuffles2, t9s []int8, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -6632,17 +7731,25 @@ func quernRow3ValuesInt8(r *host.Run, vs []int8, first3, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:7753:1
 func quernRow4ValuesInt8(r *host.Run, vs []int8, first4, dimX int, os [][]int8, shuffles3, t12s []int8) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -6653,14 +7760,19 @@ func quernRow4ValuesInt8(r *host.Run, vs []int8, first4, dimX int, os [][]int8, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:7776:1
 func quernRow5ValuesInt8(r *host.Run, vs []int8, first5, dimX int, os [][]int8, shuffleUps, t14s []int8) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -6671,14 +7783,19 @@ func quernRow5ValuesInt8(r *host.Run, vs []int8, first5, dimX int, os [][]int8, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:7799:1
 func quernRow6ValuesInt8(r *host.Run, vs []int8, first6, dimX int, lanes2 []int, os [][]int8, shuffleUps2, t16s []int8, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -6692,17 +7809,25 @@ func quernRow6ValuesInt8(r *host.Run, vs []int8, first6, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:7831:1
 func quernRow7ValuesInt8(r *host.Run, vs []int8, first7, dimX int, os [][]int8, shuffleUps3, t19s []int8) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -6713,14 +7838,19 @@ func quernRow7ValuesInt8(r *host.Run, vs []int8, first7, dimX int, os [][]int8, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:7854:1
 func quernRow8ValuesInt8(r *host.Run, vs []int8, first8, dimX int, os [][]int8, shuffleDowns, t21s []int8) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -6731,14 +7861,19 @@ func quernRow8ValuesInt8(r *host.Run, vs []int8, first8, dimX int, os [][]int8, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:7877:1
 func quernRow9ValuesInt8(r *host.Run, vs []int8, first9, dimX int, lanes2 []int, os [][]int8, shuffleDowns2, t23s []int8, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -6752,17 +7887,25 @@ func quernRow9ValuesInt8(r *host.Run, vs []int8, first9, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:7909:1
 func quernRow10ValuesInt8(r *host.Run, vs []int8, first10, dimX int, os [][]int8, shuffleDowns3, t26s []int8) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -6773,14 +7916,19 @@ func quernRow10ValuesInt8(r *host.Run, vs []int8, first10, dimX int, os [][]int8
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:7932:1
 func quernRow11ValuesInt8(r *host.Run, vs []int8, first11, dimX int, os [][]int8, shuffleXors, t28s []int8) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -6791,14 +7939,19 @@ func quernRow11ValuesInt8(r *host.Run, vs []int8, first11, dimX int, os [][]int8
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:7955:1
 func quernRow12ValuesInt8(r *host.Run, vs []int8, first12, dimX int, lanes2 []int, os [][]int8, shuffleXors2, t30s []int8, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -6812,17 +7965,25 @@ func quernRow12ValuesInt8(r *host.Run, vs []int8, first12, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:7987:1
 func quernRow13ValuesInt8(r *host.Run, os [][]int8, first13, dimX int, shuffleXors3 []int8) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -6830,12 +7991,15 @@ func quernRow13ValuesInt8(r *host.Run, os [][]int8, first13, dimX int, shuffleXo
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:8003:1
 func quernRow14ValuesInt8(r *host.Run, os [][]int8, first14, dimX int, reduceAdds []int8) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -6843,12 +8007,15 @@ func quernRow14ValuesInt8(r *host.Run, os [][]int8, first14, dimX int, reduceAdd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:8019:1
 func quernRow15ValuesInt8(r *host.Run, os [][]int8, first15, dimX int, reduceMins []int8) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -6856,12 +8023,15 @@ func quernRow15ValuesInt8(r *host.Run, os [][]int8, first15, dimX int, reduceMin
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:8035:1
 func quernRow16ValuesInt8(r *host.Run, os [][]int8, first16, dimX int, reduceMaxs []int8) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -6869,12 +8039,15 @@ func quernRow16ValuesInt8(r *host.Run, os [][]int8, first16, dimX int, reduceMax
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:8051:1
 func quernRow17ValuesInt8(r *host.Run, os [][]int8, first17, dimX int, scanAdds []int8) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -6882,12 +8055,15 @@ func quernRow17ValuesInt8(r *host.Run, os [][]int8, first17, dimX int, scanAdds 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:8067:1
 func quernRow18ValuesInt8(r *host.Run, vs []int8, first18, dimX int, os [][]int8, scanExclusiveAdds, givens5 []int8) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -6898,26 +8074,35 @@ func quernRow18ValuesInt8(r *host.Run, vs []int8, first18, dimX int, os [][]int8
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:8090:1
 func quernRow19ValuesInt8(r *host.Run, vs []int8, first19, dimX int, t39s []int8) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:8106:1
 func quernRow20ValuesInt8(r *host.Run, vs []int8, first20, dimX int, shuffleXors4, t41s []int8) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -6925,13 +8110,17 @@ func quernRow20ValuesInt8(r *host.Run, vs []int8, first20, dimX int, shuffleXors
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:8124:1
 func quernRow21ValuesInt8(r *host.Run, os [][]int8, first21, dimX int, reduceAdds2, shuffles4 []int8) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -6941,12 +8130,15 @@ func quernRow21ValuesInt8(r *host.Run, os [][]int8, first21, dimX int, reduceAdd
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:8142:1
 func quernRow22ValuesInt8(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -6954,12 +8146,15 @@ func quernRow22ValuesInt8(r *host.Run, matchAnys []uint32, first22, dimX int, ma
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:8158:1
 func quernRow23ValuesInt8(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -6970,28 +8165,37 @@ func quernRow23ValuesInt8(r *host.Run, matchAlls []uint32, first23, dimX int, ma
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:8183:1
 func quernRow24ValuesInt8(r *host.Run, vs []int8, first24, dimX int, t47s []int8) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:8199:1
 func quernRow25ValuesInt8(r *host.Run, vs []int8, first25, dimX int, shuffles5 []int8, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -6999,13 +8203,17 @@ func quernRow25ValuesInt8(r *host.Run, vs []int8, first25, dimX int, shuffles5 [
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:8217:1
 func quernRow26ValuesInt8(r *host.Run, vs []int8, first26, dimX int, ballots, ballots2 []uint32, t50s []int8, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -7018,14 +8226,19 @@ func quernRow26ValuesInt8(r *host.Run, vs []int8, first26, dimX int, ballots, ba
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:8242:1
 func quernRow27ValuesInt8(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -7033,13 +8246,23 @@ func quernRow27ValuesInt8(r *host.Run, matchAlls3 []uint32, first27, dimX int, m
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:8263:1
+func quernPlainIntegersInt8(r *host.Run) {
+	v0, v1 := host.Slice[int8](r, 0), host.Slice[int8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersInt8(t, v0, v1) })
 }
 
 func quernHostIntegersInt8(r *host.Run) {
@@ -7071,63 +8294,102 @@ func quernHostIntegersInt8(r *host.Run) {
 				quernRow1IntegersInt8(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersInt8(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersInt8(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersInt8(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:8358:1
 func quernRow1IntegersInt8(r *host.Run, givens []int8, first, dimX int, in []int8, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:8393:1
 func quernRow2IntegersInt8(r *host.Run, reduceAnds []int8, first2, dimX int, givens2, out []int8, base, start3 int, in []int8) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -7136,14 +8398,19 @@ func quernRow2IntegersInt8(r *host.Run, reduceAnds []int8, first2, dimX int, giv
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:8414:1
 func quernRow3IntegersInt8(r *host.Run, reduceOrs []int8, first3, dimX int, givens3, out []int8, base, start4 int, in []int8) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -7152,14 +8419,19 @@ func quernRow3IntegersInt8(r *host.Run, reduceOrs []int8, first3, dimX int, give
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:8435:1
 func quernRow4IntegersInt8(r *host.Run, reduceXors []int8, first4, dimX int, out []int8, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -7167,9 +8439,17 @@ func quernRow4IntegersInt8(r *host.Run, reduceXors []int8, first4, dimX int, out
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:8450:1
+func quernPlainValuesInt16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int16](r, 0), host.Slice[int32](r, 1), host.Slice[int16](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesInt16(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesInt16(r *host.Run) {
@@ -7251,241 +8531,431 @@ func quernHostValuesInt16(r *host.Run) {
 				quernRow1ValuesInt16(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesInt16(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesInt16(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesInt16(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesInt16(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesInt16(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesInt16(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesInt16(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesInt16(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesInt16(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesInt16(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesInt16(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesInt16(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesInt16(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesInt16(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesInt16(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesInt16(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesInt16(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesInt16(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesInt16(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesInt16(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesInt16(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesInt16(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesInt16(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesInt16(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesInt16(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesInt16(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:8959:1
 func quernRow1ValuesInt16(r *host.Run, vs []int16, first, dimX int, lanes2 []int, os [][]int16, t5s, in []int16, base, start int, lanes []int32, out []int16, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -7495,25 +8965,35 @@ func quernRow1ValuesInt16(r *host.Run, vs []int16, first, dimX int, lanes2 []int
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:8997:1
 func quernRow2ValuesInt16(r *host.Run, vs []int16, first2, dimX int, os [][]int16, shuffles, t7s []int16) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -7524,14 +9004,19 @@ func quernRow2ValuesInt16(r *host.Run, vs []int16, first2, dimX int, os [][]int1
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:9020:1
 func quernRow3ValuesInt16(r *host.Run, vs []int16, first3, dimX int, lanes2 []int, os [][]int16, shuffles2, t9s []int16, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -7545,17 +9030,25 @@ func quernRow3ValuesInt16(r *host.Run, vs []int16, first3, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:9052:1
 func quernRow4ValuesInt16(r *host.Run, vs []int16, first4, dimX int, os [][]int16, shuffles3, t12s []int16) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -7566,14 +9059,19 @@ func quernRow4ValuesInt16(r *host.Run, vs []int16, first4, dimX int, os [][]int1
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:9075:1
 func quernRow5ValuesInt16(r *host.Run, vs []int16, first5, dimX int, os [][]int16, shuffleUps, t14s []int16) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -7584,14 +9082,19 @@ func quernRow5ValuesInt16(r *host.Run, vs []int16, first5, dimX int, os [][]int1
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:9098:1
 func quernRow6ValuesInt16(r *host.Run, vs []int16, first6, dimX int, lanes2 []int, os [][]int16, shuffleUps2, t16s []int16, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -7605,17 +9108,25 @@ func quernRow6ValuesInt16(r *host.Run, vs []int16, first6, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:9130:1
 func quernRow7ValuesInt16(r *host.Run, vs []int16, first7, dimX int, os [][]int16, shuffleUps3, t19s []int16) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -7626,14 +9137,19 @@ func quernRow7ValuesInt16(r *host.Run, vs []int16, first7, dimX int, os [][]int1
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:9153:1
 func quernRow8ValuesInt16(r *host.Run, vs []int16, first8, dimX int, os [][]int16, shuffleDowns, t21s []int16) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -7644,14 +9160,19 @@ func quernRow8ValuesInt16(r *host.Run, vs []int16, first8, dimX int, os [][]int1
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:9176:1
 func quernRow9ValuesInt16(r *host.Run, vs []int16, first9, dimX int, lanes2 []int, os [][]int16, shuffleDowns2, t23s []int16, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -7665,17 +9186,25 @@ func quernRow9ValuesInt16(r *host.Run, vs []int16, first9, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:9208:1
 func quernRow10ValuesInt16(r *host.Run, vs []int16, first10, dimX int, os [][]int16, shuffleDowns3, t26s []int16) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -7686,14 +9215,19 @@ func quernRow10ValuesInt16(r *host.Run, vs []int16, first10, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:9231:1
 func quernRow11ValuesInt16(r *host.Run, vs []int16, first11, dimX int, os [][]int16, shuffleXors, t28s []int16) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -7704,14 +9238,19 @@ func quernRow11ValuesInt16(r *host.Run, vs []int16, first11, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:9254:1
 func quernRow12ValuesInt16(r *host.Run, vs []int16, first12, dimX int, lanes2 []int, os [][]int16, shuffleXors2, t30s []int16, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -7725,17 +9264,25 @@ func quernRow12ValuesInt16(r *host.Run, vs []int16, first12, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:9286:1
 func quernRow13ValuesInt16(r *host.Run, os [][]int16, first13, dimX int, shuffleXors3 []int16) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -7743,12 +9290,15 @@ func quernRow13ValuesInt16(r *host.Run, os [][]int16, first13, dimX int, shuffle
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:9302:1
 func quernRow14ValuesInt16(r *host.Run, os [][]int16, first14, dimX int, reduceAdds []int16) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -7756,12 +9306,15 @@ func quernRow14ValuesInt16(r *host.Run, os [][]int16, first14, dimX int, reduceA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:9318:1
 func quernRow15ValuesInt16(r *host.Run, os [][]int16, first15, dimX int, reduceMins []int16) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -7769,12 +9322,15 @@ func quernRow15ValuesInt16(r *host.Run, os [][]int16, first15, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:9334:1
 func quernRow16ValuesInt16(r *host.Run, os [][]int16, first16, dimX int, reduceMaxs []int16) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -7782,12 +9338,15 @@ func quernRow16ValuesInt16(r *host.Run, os [][]int16, first16, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:9350:1
 func quernRow17ValuesInt16(r *host.Run, os [][]int16, first17, dimX int, scanAdds []int16) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -7795,12 +9354,15 @@ func quernRow17ValuesInt16(r *host.Run, os [][]int16, first17, dimX int, scanAdd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:9366:1
 func quernRow18ValuesInt16(r *host.Run, vs []int16, first18, dimX int, os [][]int16, scanExclusiveAdds, givens5 []int16) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -7811,26 +9373,35 @@ func quernRow18ValuesInt16(r *host.Run, vs []int16, first18, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:9389:1
 func quernRow19ValuesInt16(r *host.Run, vs []int16, first19, dimX int, t39s []int16) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:9405:1
 func quernRow20ValuesInt16(r *host.Run, vs []int16, first20, dimX int, shuffleXors4, t41s []int16) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -7838,13 +9409,17 @@ func quernRow20ValuesInt16(r *host.Run, vs []int16, first20, dimX int, shuffleXo
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:9423:1
 func quernRow21ValuesInt16(r *host.Run, os [][]int16, first21, dimX int, reduceAdds2, shuffles4 []int16) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -7854,12 +9429,15 @@ func quernRow21ValuesInt16(r *host.Run, os [][]int16, first21, dimX int, reduceA
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:9441:1
 func quernRow22ValuesInt16(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -7867,12 +9445,15 @@ func quernRow22ValuesInt16(r *host.Run, matchAnys []uint32, first22, dimX int, m
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:9457:1
 func quernRow23ValuesInt16(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -7883,28 +9464,37 @@ func quernRow23ValuesInt16(r *host.Run, matchAlls []uint32, first23, dimX int, m
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:9482:1
 func quernRow24ValuesInt16(r *host.Run, vs []int16, first24, dimX int, t47s []int16) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:9498:1
 func quernRow25ValuesInt16(r *host.Run, vs []int16, first25, dimX int, shuffles5 []int16, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -7912,13 +9502,17 @@ func quernRow25ValuesInt16(r *host.Run, vs []int16, first25, dimX int, shuffles5
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:9516:1
 func quernRow26ValuesInt16(r *host.Run, vs []int16, first26, dimX int, ballots, ballots2 []uint32, t50s []int16, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -7931,14 +9525,19 @@ func quernRow26ValuesInt16(r *host.Run, vs []int16, first26, dimX int, ballots, 
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:9541:1
 func quernRow27ValuesInt16(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -7946,13 +9545,23 @@ func quernRow27ValuesInt16(r *host.Run, matchAlls3 []uint32, first27, dimX int, 
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:9562:1
+func quernPlainIntegersInt16(r *host.Run) {
+	v0, v1 := host.Slice[int16](r, 0), host.Slice[int16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersInt16(t, v0, v1) })
 }
 
 func quernHostIntegersInt16(r *host.Run) {
@@ -7984,63 +9593,102 @@ func quernHostIntegersInt16(r *host.Run) {
 				quernRow1IntegersInt16(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersInt16(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersInt16(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersInt16(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:9657:1
 func quernRow1IntegersInt16(r *host.Run, givens []int16, first, dimX int, in []int16, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:9692:1
 func quernRow2IntegersInt16(r *host.Run, reduceAnds []int16, first2, dimX int, givens2, out []int16, base, start3 int, in []int16) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -8049,14 +9697,19 @@ func quernRow2IntegersInt16(r *host.Run, reduceAnds []int16, first2, dimX int, g
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:9713:1
 func quernRow3IntegersInt16(r *host.Run, reduceOrs []int16, first3, dimX int, givens3, out []int16, base, start4 int, in []int16) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -8065,14 +9718,19 @@ func quernRow3IntegersInt16(r *host.Run, reduceOrs []int16, first3, dimX int, gi
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:9734:1
 func quernRow4IntegersInt16(r *host.Run, reduceXors []int16, first4, dimX int, out []int16, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -8080,9 +9738,17 @@ func quernRow4IntegersInt16(r *host.Run, reduceXors []int16, first4, dimX int, o
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:9749:1
+func quernPlainValuesInt32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int32](r, 0), host.Slice[int32](r, 1), host.Slice[int32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesInt32(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesInt32(r *host.Run) {
@@ -8164,241 +9830,431 @@ func quernHostValuesInt32(r *host.Run) {
 				quernRow1ValuesInt32(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesInt32(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesInt32(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesInt32(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesInt32(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesInt32(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesInt32(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesInt32(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesInt32(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesInt32(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesInt32(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesInt32(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesInt32(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesInt32(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesInt32(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesInt32(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesInt32(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesInt32(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesInt32(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesInt32(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesInt32(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesInt32(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesInt32(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesInt32(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesInt32(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesInt32(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesInt32(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:10258:1
 func quernRow1ValuesInt32(r *host.Run, vs []int32, first, dimX int, lanes2 []int, os [][]int32, t5s, in []int32, base, start int, lanes, out []int32, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -8408,25 +10264,35 @@ func quernRow1ValuesInt32(r *host.Run, vs []int32, first, dimX int, lanes2 []int
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:10296:1
 func quernRow2ValuesInt32(r *host.Run, vs []int32, first2, dimX int, os [][]int32, shuffles, t7s []int32) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -8437,14 +10303,19 @@ func quernRow2ValuesInt32(r *host.Run, vs []int32, first2, dimX int, os [][]int3
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:10319:1
 func quernRow3ValuesInt32(r *host.Run, vs []int32, first3, dimX int, lanes2 []int, os [][]int32, shuffles2, t9s []int32, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -8458,17 +10329,25 @@ func quernRow3ValuesInt32(r *host.Run, vs []int32, first3, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:10351:1
 func quernRow4ValuesInt32(r *host.Run, vs []int32, first4, dimX int, os [][]int32, shuffles3, t12s []int32) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -8479,14 +10358,19 @@ func quernRow4ValuesInt32(r *host.Run, vs []int32, first4, dimX int, os [][]int3
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:10374:1
 func quernRow5ValuesInt32(r *host.Run, vs []int32, first5, dimX int, os [][]int32, shuffleUps, t14s []int32) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -8497,14 +10381,19 @@ func quernRow5ValuesInt32(r *host.Run, vs []int32, first5, dimX int, os [][]int3
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:10397:1
 func quernRow6ValuesInt32(r *host.Run, vs []int32, first6, dimX int, lanes2 []int, os [][]int32, shuffleUps2, t16s []int32, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -8518,17 +10407,25 @@ func quernRow6ValuesInt32(r *host.Run, vs []int32, first6, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:10429:1
 func quernRow7ValuesInt32(r *host.Run, vs []int32, first7, dimX int, os [][]int32, shuffleUps3, t19s []int32) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -8539,14 +10436,19 @@ func quernRow7ValuesInt32(r *host.Run, vs []int32, first7, dimX int, os [][]int3
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:10452:1
 func quernRow8ValuesInt32(r *host.Run, vs []int32, first8, dimX int, os [][]int32, shuffleDowns, t21s []int32) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -8557,14 +10459,19 @@ func quernRow8ValuesInt32(r *host.Run, vs []int32, first8, dimX int, os [][]int3
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:10475:1
 func quernRow9ValuesInt32(r *host.Run, vs []int32, first9, dimX int, lanes2 []int, os [][]int32, shuffleDowns2, t23s []int32, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -8578,17 +10485,25 @@ func quernRow9ValuesInt32(r *host.Run, vs []int32, first9, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:10507:1
 func quernRow10ValuesInt32(r *host.Run, vs []int32, first10, dimX int, os [][]int32, shuffleDowns3, t26s []int32) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -8599,14 +10514,19 @@ func quernRow10ValuesInt32(r *host.Run, vs []int32, first10, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:10530:1
 func quernRow11ValuesInt32(r *host.Run, vs []int32, first11, dimX int, os [][]int32, shuffleXors, t28s []int32) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -8617,14 +10537,19 @@ func quernRow11ValuesInt32(r *host.Run, vs []int32, first11, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:10553:1
 func quernRow12ValuesInt32(r *host.Run, vs []int32, first12, dimX int, lanes2 []int, os [][]int32, shuffleXors2, t30s []int32, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -8638,17 +10563,25 @@ func quernRow12ValuesInt32(r *host.Run, vs []int32, first12, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:10585:1
 func quernRow13ValuesInt32(r *host.Run, os [][]int32, first13, dimX int, shuffleXors3 []int32) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -8656,12 +10589,15 @@ func quernRow13ValuesInt32(r *host.Run, os [][]int32, first13, dimX int, shuffle
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:10601:1
 func quernRow14ValuesInt32(r *host.Run, os [][]int32, first14, dimX int, reduceAdds []int32) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -8669,12 +10605,15 @@ func quernRow14ValuesInt32(r *host.Run, os [][]int32, first14, dimX int, reduceA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:10617:1
 func quernRow15ValuesInt32(r *host.Run, os [][]int32, first15, dimX int, reduceMins []int32) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -8682,12 +10621,15 @@ func quernRow15ValuesInt32(r *host.Run, os [][]int32, first15, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:10633:1
 func quernRow16ValuesInt32(r *host.Run, os [][]int32, first16, dimX int, reduceMaxs []int32) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -8695,12 +10637,15 @@ func quernRow16ValuesInt32(r *host.Run, os [][]int32, first16, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:10649:1
 func quernRow17ValuesInt32(r *host.Run, os [][]int32, first17, dimX int, scanAdds []int32) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -8708,12 +10653,15 @@ func quernRow17ValuesInt32(r *host.Run, os [][]int32, first17, dimX int, scanAdd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:10665:1
 func quernRow18ValuesInt32(r *host.Run, vs []int32, first18, dimX int, os [][]int32, scanExclusiveAdds, givens5 []int32) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -8724,26 +10672,35 @@ func quernRow18ValuesInt32(r *host.Run, vs []int32, first18, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:10688:1
 func quernRow19ValuesInt32(r *host.Run, vs []int32, first19, dimX int, t39s []int32) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:10704:1
 func quernRow20ValuesInt32(r *host.Run, vs []int32, first20, dimX int, shuffleXors4, t41s []int32) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -8751,13 +10708,17 @@ func quernRow20ValuesInt32(r *host.Run, vs []int32, first20, dimX int, shuffleXo
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:10722:1
 func quernRow21ValuesInt32(r *host.Run, os [][]int32, first21, dimX int, reduceAdds2, shuffles4 []int32) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -8767,12 +10728,15 @@ func quernRow21ValuesInt32(r *host.Run, os [][]int32, first21, dimX int, reduceA
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:10740:1
 func quernRow22ValuesInt32(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -8780,12 +10744,15 @@ func quernRow22ValuesInt32(r *host.Run, matchAnys []uint32, first22, dimX int, m
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:10756:1
 func quernRow23ValuesInt32(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -8796,28 +10763,37 @@ func quernRow23ValuesInt32(r *host.Run, matchAlls []uint32, first23, dimX int, m
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:10781:1
 func quernRow24ValuesInt32(r *host.Run, vs []int32, first24, dimX int, t47s []int32) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:10797:1
 func quernRow25ValuesInt32(r *host.Run, vs []int32, first25, dimX int, shuffles5 []int32, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -8825,13 +10801,17 @@ func quernRow25ValuesInt32(r *host.Run, vs []int32, first25, dimX int, shuffles5
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:10815:1
 func quernRow26ValuesInt32(r *host.Run, vs []int32, first26, dimX int, ballots, ballots2 []uint32, t50s []int32, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -8844,14 +10824,19 @@ func quernRow26ValuesInt32(r *host.Run, vs []int32, first26, dimX int, ballots, 
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:10840:1
 func quernRow27ValuesInt32(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -8859,13 +10844,23 @@ func quernRow27ValuesInt32(r *host.Run, matchAlls3 []uint32, first27, dimX int, 
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:10861:1
+func quernPlainIntegersInt32(r *host.Run) {
+	v0, v1 := host.Slice[int32](r, 0), host.Slice[int32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersInt32(t, v0, v1) })
 }
 
 func quernHostIntegersInt32(r *host.Run) {
@@ -8897,63 +10892,102 @@ func quernHostIntegersInt32(r *host.Run) {
 				quernRow1IntegersInt32(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersInt32(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersInt32(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersInt32(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:10956:1
 func quernRow1IntegersInt32(r *host.Run, givens []int32, first, dimX int, in []int32, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:10991:1
 func quernRow2IntegersInt32(r *host.Run, reduceAnds []int32, first2, dimX int, givens2, out []int32, base, start3 int, in []int32) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -8962,14 +10996,19 @@ func quernRow2IntegersInt32(r *host.Run, reduceAnds []int32, first2, dimX int, g
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:11012:1
 func quernRow3IntegersInt32(r *host.Run, reduceOrs []int32, first3, dimX int, givens3, out []int32, base, start4 int, in []int32) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -8978,14 +11017,19 @@ func quernRow3IntegersInt32(r *host.Run, reduceOrs []int32, first3, dimX int, gi
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:11033:1
 func quernRow4IntegersInt32(r *host.Run, reduceXors []int32, first4, dimX int, out []int32, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -8993,9 +11037,17 @@ func quernRow4IntegersInt32(r *host.Run, reduceXors []int32, first4, dimX int, o
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:11048:1
+func quernPlainValuesInt64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int64](r, 0), host.Slice[int32](r, 1), host.Slice[int64](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesInt64(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesInt64(r *host.Run) {
@@ -9077,241 +11129,431 @@ func quernHostValuesInt64(r *host.Run) {
 				quernRow1ValuesInt64(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesInt64(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesInt64(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesInt64(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesInt64(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesInt64(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesInt64(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesInt64(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesInt64(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesInt64(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesInt64(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesInt64(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesInt64(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesInt64(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesInt64(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesInt64(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesInt64(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesInt64(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesInt64(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesInt64(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesInt64(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesInt64(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesInt64(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesInt64(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesInt64(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesInt64(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesInt64(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:11557:1
 func quernRow1ValuesInt64(r *host.Run, vs []int64, first, dimX int, lanes2 []int, os [][]int64, t5s, in []int64, base, start int, lanes []int32, out []int64, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -9321,25 +11563,35 @@ func quernRow1ValuesInt64(r *host.Run, vs []int64, first, dimX int, lanes2 []int
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:11595:1
 func quernRow2ValuesInt64(r *host.Run, vs []int64, first2, dimX int, os [][]int64, shuffles, t7s []int64) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -9350,14 +11602,19 @@ func quernRow2ValuesInt64(r *host.Run, vs []int64, first2, dimX int, os [][]int6
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:11618:1
 func quernRow3ValuesInt64(r *host.Run, vs []int64, first3, dimX int, lanes2 []int, os [][]int64, shuffles2, t9s []int64, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -9371,17 +11628,25 @@ func quernRow3ValuesInt64(r *host.Run, vs []int64, first3, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:11650:1
 func quernRow4ValuesInt64(r *host.Run, vs []int64, first4, dimX int, os [][]int64, shuffles3, t12s []int64) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -9392,14 +11657,19 @@ func quernRow4ValuesInt64(r *host.Run, vs []int64, first4, dimX int, os [][]int6
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:11673:1
 func quernRow5ValuesInt64(r *host.Run, vs []int64, first5, dimX int, os [][]int64, shuffleUps, t14s []int64) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -9410,14 +11680,19 @@ func quernRow5ValuesInt64(r *host.Run, vs []int64, first5, dimX int, os [][]int6
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:11696:1
 func quernRow6ValuesInt64(r *host.Run, vs []int64, first6, dimX int, lanes2 []int, os [][]int64, shuffleUps2, t16s []int64, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -9431,17 +11706,25 @@ func quernRow6ValuesInt64(r *host.Run, vs []int64, first6, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:11728:1
 func quernRow7ValuesInt64(r *host.Run, vs []int64, first7, dimX int, os [][]int64, shuffleUps3, t19s []int64) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -9452,14 +11735,19 @@ func quernRow7ValuesInt64(r *host.Run, vs []int64, first7, dimX int, os [][]int6
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:11751:1
 func quernRow8ValuesInt64(r *host.Run, vs []int64, first8, dimX int, os [][]int64, shuffleDowns, t21s []int64) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -9470,14 +11758,19 @@ func quernRow8ValuesInt64(r *host.Run, vs []int64, first8, dimX int, os [][]int6
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:11774:1
 func quernRow9ValuesInt64(r *host.Run, vs []int64, first9, dimX int, lanes2 []int, os [][]int64, shuffleDowns2, t23s []int64, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -9491,17 +11784,25 @@ func quernRow9ValuesInt64(r *host.Run, vs []int64, first9, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:11806:1
 func quernRow10ValuesInt64(r *host.Run, vs []int64, first10, dimX int, os [][]int64, shuffleDowns3, t26s []int64) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -9512,14 +11813,19 @@ func quernRow10ValuesInt64(r *host.Run, vs []int64, first10, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:11829:1
 func quernRow11ValuesInt64(r *host.Run, vs []int64, first11, dimX int, os [][]int64, shuffleXors, t28s []int64) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -9530,14 +11836,19 @@ func quernRow11ValuesInt64(r *host.Run, vs []int64, first11, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:11852:1
 func quernRow12ValuesInt64(r *host.Run, vs []int64, first12, dimX int, lanes2 []int, os [][]int64, shuffleXors2, t30s []int64, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -9551,17 +11862,25 @@ func quernRow12ValuesInt64(r *host.Run, vs []int64, first12, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:11884:1
 func quernRow13ValuesInt64(r *host.Run, os [][]int64, first13, dimX int, shuffleXors3 []int64) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -9569,12 +11888,15 @@ func quernRow13ValuesInt64(r *host.Run, os [][]int64, first13, dimX int, shuffle
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:11900:1
 func quernRow14ValuesInt64(r *host.Run, os [][]int64, first14, dimX int, reduceAdds []int64) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -9582,12 +11904,15 @@ func quernRow14ValuesInt64(r *host.Run, os [][]int64, first14, dimX int, reduceA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:11916:1
 func quernRow15ValuesInt64(r *host.Run, os [][]int64, first15, dimX int, reduceMins []int64) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -9595,12 +11920,15 @@ func quernRow15ValuesInt64(r *host.Run, os [][]int64, first15, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:11932:1
 func quernRow16ValuesInt64(r *host.Run, os [][]int64, first16, dimX int, reduceMaxs []int64) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -9608,12 +11936,15 @@ func quernRow16ValuesInt64(r *host.Run, os [][]int64, first16, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:11948:1
 func quernRow17ValuesInt64(r *host.Run, os [][]int64, first17, dimX int, scanAdds []int64) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -9621,12 +11952,15 @@ func quernRow17ValuesInt64(r *host.Run, os [][]int64, first17, dimX int, scanAdd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:11964:1
 func quernRow18ValuesInt64(r *host.Run, vs []int64, first18, dimX int, os [][]int64, scanExclusiveAdds, givens5 []int64) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -9637,26 +11971,35 @@ func quernRow18ValuesInt64(r *host.Run, vs []int64, first18, dimX int, os [][]in
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:11987:1
 func quernRow19ValuesInt64(r *host.Run, vs []int64, first19, dimX int, t39s []int64) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:12003:1
 func quernRow20ValuesInt64(r *host.Run, vs []int64, first20, dimX int, shuffleXors4, t41s []int64) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -9664,13 +12007,17 @@ func quernRow20ValuesInt64(r *host.Run, vs []int64, first20, dimX int, shuffleXo
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:12021:1
 func quernRow21ValuesInt64(r *host.Run, os [][]int64, first21, dimX int, reduceAdds2, shuffles4 []int64) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -9680,12 +12027,15 @@ func quernRow21ValuesInt64(r *host.Run, os [][]int64, first21, dimX int, reduceA
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:12039:1
 func quernRow22ValuesInt64(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -9693,12 +12043,15 @@ func quernRow22ValuesInt64(r *host.Run, matchAnys []uint32, first22, dimX int, m
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:12055:1
 func quernRow23ValuesInt64(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -9709,28 +12062,37 @@ func quernRow23ValuesInt64(r *host.Run, matchAlls []uint32, first23, dimX int, m
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:12080:1
 func quernRow24ValuesInt64(r *host.Run, vs []int64, first24, dimX int, t47s []int64) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:12096:1
 func quernRow25ValuesInt64(r *host.Run, vs []int64, first25, dimX int, shuffles5 []int64, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -9738,13 +12100,17 @@ func quernRow25ValuesInt64(r *host.Run, vs []int64, first25, dimX int, shuffles5
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:12114:1
 func quernRow26ValuesInt64(r *host.Run, vs []int64, first26, dimX int, ballots, ballots2 []uint32, t50s []int64, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -9757,14 +12123,19 @@ func quernRow26ValuesInt64(r *host.Run, vs []int64, first26, dimX int, ballots, 
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:12139:1
 func quernRow27ValuesInt64(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -9772,13 +12143,23 @@ func quernRow27ValuesInt64(r *host.Run, matchAlls3 []uint32, first27, dimX int, 
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:12160:1
+func quernPlainIntegersInt64(r *host.Run) {
+	v0, v1 := host.Slice[int64](r, 0), host.Slice[int64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersInt64(t, v0, v1) })
 }
 
 func quernHostIntegersInt64(r *host.Run) {
@@ -9810,63 +12191,102 @@ func quernHostIntegersInt64(r *host.Run) {
 				quernRow1IntegersInt64(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersInt64(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersInt64(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersInt64(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:12255:1
 func quernRow1IntegersInt64(r *host.Run, givens []int64, first, dimX int, in []int64, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:12290:1
 func quernRow2IntegersInt64(r *host.Run, reduceAnds []int64, first2, dimX int, givens2, out []int64, base, start3 int, in []int64) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -9875,14 +12295,19 @@ func quernRow2IntegersInt64(r *host.Run, reduceAnds []int64, first2, dimX int, g
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:12311:1
 func quernRow3IntegersInt64(r *host.Run, reduceOrs []int64, first3, dimX int, givens3, out []int64, base, start4 int, in []int64) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -9891,14 +12316,19 @@ func quernRow3IntegersInt64(r *host.Run, reduceOrs []int64, first3, dimX int, gi
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:12332:1
 func quernRow4IntegersInt64(r *host.Run, reduceXors []int64, first4, dimX int, out []int64, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -9906,9 +12336,17 @@ func quernRow4IntegersInt64(r *host.Run, reduceXors []int64, first4, dimX int, o
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:12347:1
+func quernPlainValuesInt(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int](r, 0), host.Slice[int32](r, 1), host.Slice[int](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesInt(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesInt(r *host.Run) {
@@ -9990,241 +12428,431 @@ func quernHostValuesInt(r *host.Run) {
 				quernRow1ValuesInt(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesInt(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesInt(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesInt(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesInt(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesInt(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesInt(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesInt(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesInt(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesInt(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesInt(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesInt(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesInt(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesInt(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesInt(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesInt(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesInt(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesInt(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesInt(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesInt(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesInt(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesInt(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesInt(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesInt(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesInt(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesInt(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesInt(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:12856:1
 func quernRow1ValuesInt(r *host.Run, vs []int, first, dimX int, lanes2 []int, os [][]int, t5s, in []int, base, start int, lanes []int32, out []int, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -10234,25 +12862,35 @@ func quernRow1ValuesInt(r *host.Run, vs []int, first, dimX int, lanes2 []int, os
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:12894:1
 func quernRow2ValuesInt(r *host.Run, vs []int, first2, dimX int, os [][]int, shuffles, t7s []int) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -10263,14 +12901,19 @@ func quernRow2ValuesInt(r *host.Run, vs []int, first2, dimX int, os [][]int, shu
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:12917:1
 func quernRow3ValuesInt(r *host.Run, vs []int, first3, dimX int, lanes2 []int, os [][]int, shuffles2, t9s, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -10284,17 +12927,25 @@ func quernRow3ValuesInt(r *host.Run, vs []int, first3, dimX int, lanes2 []int, o
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:12949:1
 func quernRow4ValuesInt(r *host.Run, vs []int, first4, dimX int, os [][]int, shuffles3, t12s []int) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -10305,14 +12956,19 @@ func quernRow4ValuesInt(r *host.Run, vs []int, first4, dimX int, os [][]int, shu
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:12972:1
 func quernRow5ValuesInt(r *host.Run, vs []int, first5, dimX int, os [][]int, shuffleUps, t14s []int) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -10323,14 +12979,19 @@ func quernRow5ValuesInt(r *host.Run, vs []int, first5, dimX int, os [][]int, shu
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:12995:1
 func quernRow6ValuesInt(r *host.Run, vs []int, first6, dimX int, lanes2 []int, os [][]int, shuffleUps2, t16s, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -10344,17 +13005,25 @@ func quernRow6ValuesInt(r *host.Run, vs []int, first6, dimX int, lanes2 []int, o
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:13027:1
 func quernRow7ValuesInt(r *host.Run, vs []int, first7, dimX int, os [][]int, shuffleUps3, t19s []int) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -10365,14 +13034,19 @@ func quernRow7ValuesInt(r *host.Run, vs []int, first7, dimX int, os [][]int, shu
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:13050:1
 func quernRow8ValuesInt(r *host.Run, vs []int, first8, dimX int, os [][]int, shuffleDowns, t21s []int) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -10383,14 +13057,19 @@ func quernRow8ValuesInt(r *host.Run, vs []int, first8, dimX int, os [][]int, shu
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:13073:1
 func quernRow9ValuesInt(r *host.Run, vs []int, first9, dimX int, lanes2 []int, os [][]int, shuffleDowns2, t23s, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -10404,17 +13083,25 @@ func quernRow9ValuesInt(r *host.Run, vs []int, first9, dimX int, lanes2 []int, o
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:13105:1
 func quernRow10ValuesInt(r *host.Run, vs []int, first10, dimX int, os [][]int, shuffleDowns3, t26s []int) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -10425,14 +13112,19 @@ func quernRow10ValuesInt(r *host.Run, vs []int, first10, dimX int, os [][]int, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:13128:1
 func quernRow11ValuesInt(r *host.Run, vs []int, first11, dimX int, os [][]int, shuffleXors, t28s []int) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -10443,14 +13135,19 @@ func quernRow11ValuesInt(r *host.Run, vs []int, first11, dimX int, os [][]int, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:13151:1
 func quernRow12ValuesInt(r *host.Run, vs []int, first12, dimX int, lanes2 []int, os [][]int, shuffleXors2, t30s, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -10464,17 +13161,25 @@ func quernRow12ValuesInt(r *host.Run, vs []int, first12, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:13183:1
 func quernRow13ValuesInt(r *host.Run, os [][]int, first13, dimX int, shuffleXors3 []int) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -10482,12 +13187,15 @@ func quernRow13ValuesInt(r *host.Run, os [][]int, first13, dimX int, shuffleXors
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:13199:1
 func quernRow14ValuesInt(r *host.Run, os [][]int, first14, dimX int, reduceAdds []int) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -10495,12 +13203,15 @@ func quernRow14ValuesInt(r *host.Run, os [][]int, first14, dimX int, reduceAdds 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:13215:1
 func quernRow15ValuesInt(r *host.Run, os [][]int, first15, dimX int, reduceMins []int) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -10508,12 +13219,15 @@ func quernRow15ValuesInt(r *host.Run, os [][]int, first15, dimX int, reduceMins 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:13231:1
 func quernRow16ValuesInt(r *host.Run, os [][]int, first16, dimX int, reduceMaxs []int) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -10521,12 +13235,15 @@ func quernRow16ValuesInt(r *host.Run, os [][]int, first16, dimX int, reduceMaxs 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:13247:1
 func quernRow17ValuesInt(r *host.Run, os [][]int, first17, dimX int, scanAdds []int) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -10534,12 +13251,15 @@ func quernRow17ValuesInt(r *host.Run, os [][]int, first17, dimX int, scanAdds []
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:13263:1
 func quernRow18ValuesInt(r *host.Run, vs []int, first18, dimX int, os [][]int, scanExclusiveAdds, givens5 []int) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -10550,26 +13270,35 @@ func quernRow18ValuesInt(r *host.Run, vs []int, first18, dimX int, os [][]int, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:13286:1
 func quernRow19ValuesInt(r *host.Run, vs []int, first19, dimX int, t39s []int) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:13302:1
 func quernRow20ValuesInt(r *host.Run, vs []int, first20, dimX int, shuffleXors4, t41s []int) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -10577,13 +13306,17 @@ func quernRow20ValuesInt(r *host.Run, vs []int, first20, dimX int, shuffleXors4,
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:13320:1
 func quernRow21ValuesInt(r *host.Run, os [][]int, first21, dimX int, reduceAdds2, shuffles4 []int) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -10593,12 +13326,15 @@ func quernRow21ValuesInt(r *host.Run, os [][]int, first21, dimX int, reduceAdds2
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:13338:1
 func quernRow22ValuesInt(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -10606,12 +13342,15 @@ func quernRow22ValuesInt(r *host.Run, matchAnys []uint32, first22, dimX int, mas
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:13354:1
 func quernRow23ValuesInt(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -10622,28 +13361,37 @@ func quernRow23ValuesInt(r *host.Run, matchAlls []uint32, first23, dimX int, mat
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:13379:1
 func quernRow24ValuesInt(r *host.Run, vs []int, first24, dimX int, t47s []int) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:13395:1
 func quernRow25ValuesInt(r *host.Run, vs []int, first25, dimX int, shuffles5 []int, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -10651,13 +13399,17 @@ func quernRow25ValuesInt(r *host.Run, vs []int, first25, dimX int, shuffles5 []i
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:13413:1
 func quernRow26ValuesInt(r *host.Run, vs []int, first26, dimX int, ballots, ballots2 []uint32, t50s []int, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -10670,14 +13422,19 @@ func quernRow26ValuesInt(r *host.Run, vs []int, first26, dimX int, ballots, ball
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:13438:1
 func quernRow27ValuesInt(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -10685,13 +13442,23 @@ func quernRow27ValuesInt(r *host.Run, matchAlls3 []uint32, first27, dimX int, ma
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:13459:1
+func quernPlainIntegersInt(r *host.Run) {
+	v0, v1 := host.Slice[int](r, 0), host.Slice[int](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersInt(t, v0, v1) })
 }
 
 func quernHostIntegersInt(r *host.Run) {
@@ -10723,63 +13490,102 @@ func quernHostIntegersInt(r *host.Run) {
 				quernRow1IntegersInt(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersInt(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersInt(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersInt(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:13554:1
 func quernRow1IntegersInt(r *host.Run, givens []int, first, dimX int, in []int, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:13589:1
 func quernRow2IntegersInt(r *host.Run, reduceAnds []int, first2, dimX int, givens2, out []int, base, start3 int, in []int) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -10788,14 +13594,19 @@ func quernRow2IntegersInt(r *host.Run, reduceAnds []int, first2, dimX int, given
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:13610:1
 func quernRow3IntegersInt(r *host.Run, reduceOrs []int, first3, dimX int, givens3, out []int, base, start4 int, in []int) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -10804,14 +13615,19 @@ func quernRow3IntegersInt(r *host.Run, reduceOrs []int, first3, dimX int, givens
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:13631:1
 func quernRow4IntegersInt(r *host.Run, reduceXors []int, first4, dimX int, out []int, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -10819,9 +13635,17 @@ func quernRow4IntegersInt(r *host.Run, reduceXors []int, first4, dimX int, out [
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:13646:1
+func quernPlainValuesUint8(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[uint8](r, 0), host.Slice[int32](r, 1), host.Slice[uint8](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesUint8(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesUint8(r *host.Run) {
@@ -10903,241 +13727,431 @@ func quernHostValuesUint8(r *host.Run) {
 				quernRow1ValuesUint8(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesUint8(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesUint8(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesUint8(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesUint8(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesUint8(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesUint8(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesUint8(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesUint8(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesUint8(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesUint8(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesUint8(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesUint8(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesUint8(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesUint8(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesUint8(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesUint8(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesUint8(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesUint8(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesUint8(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesUint8(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesUint8(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesUint8(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesUint8(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesUint8(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesUint8(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesUint8(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:14155:1
 func quernRow1ValuesUint8(r *host.Run, vs []uint8, first, dimX int, lanes2 []int, os [][]uint8, t5s, in []uint8, base, start int, lanes []int32, out []uint8, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -11147,25 +14161,35 @@ func quernRow1ValuesUint8(r *host.Run, vs []uint8, first, dimX int, lanes2 []int
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:14193:1
 func quernRow2ValuesUint8(r *host.Run, vs []uint8, first2, dimX int, os [][]uint8, shuffles, t7s []uint8) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -11176,14 +14200,19 @@ func quernRow2ValuesUint8(r *host.Run, vs []uint8, first2, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:14216:1
 func quernRow3ValuesUint8(r *host.Run, vs []uint8, first3, dimX int, lanes2 []int, os [][]uint8, shuffles2, t9s []uint8, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -11197,17 +14226,25 @@ func quernRow3ValuesUint8(r *host.Run, vs []uint8, first3, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:14248:1
 func quernRow4ValuesUint8(r *host.Run, vs []uint8, first4, dimX int, os [][]uint8, shuffles3, t12s []uint8) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -11218,14 +14255,19 @@ func quernRow4ValuesUint8(r *host.Run, vs []uint8, first4, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:14271:1
 func quernRow5ValuesUint8(r *host.Run, vs []uint8, first5, dimX int, os [][]uint8, shuffleUps, t14s []uint8) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -11236,14 +14278,19 @@ func quernRow5ValuesUint8(r *host.Run, vs []uint8, first5, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:14294:1
 func quernRow6ValuesUint8(r *host.Run, vs []uint8, first6, dimX int, lanes2 []int, os [][]uint8, shuffleUps2, t16s []uint8, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -11257,17 +14304,25 @@ func quernRow6ValuesUint8(r *host.Run, vs []uint8, first6, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:14326:1
 func quernRow7ValuesUint8(r *host.Run, vs []uint8, first7, dimX int, os [][]uint8, shuffleUps3, t19s []uint8) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -11278,14 +14333,19 @@ func quernRow7ValuesUint8(r *host.Run, vs []uint8, first7, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:14349:1
 func quernRow8ValuesUint8(r *host.Run, vs []uint8, first8, dimX int, os [][]uint8, shuffleDowns, t21s []uint8) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -11296,14 +14356,19 @@ func quernRow8ValuesUint8(r *host.Run, vs []uint8, first8, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:14372:1
 func quernRow9ValuesUint8(r *host.Run, vs []uint8, first9, dimX int, lanes2 []int, os [][]uint8, shuffleDowns2, t23s []uint8, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -11317,17 +14382,25 @@ func quernRow9ValuesUint8(r *host.Run, vs []uint8, first9, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:14404:1
 func quernRow10ValuesUint8(r *host.Run, vs []uint8, first10, dimX int, os [][]uint8, shuffleDowns3, t26s []uint8) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -11338,14 +14411,19 @@ func quernRow10ValuesUint8(r *host.Run, vs []uint8, first10, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:14427:1
 func quernRow11ValuesUint8(r *host.Run, vs []uint8, first11, dimX int, os [][]uint8, shuffleXors, t28s []uint8) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -11356,14 +14434,19 @@ func quernRow11ValuesUint8(r *host.Run, vs []uint8, first11, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:14450:1
 func quernRow12ValuesUint8(r *host.Run, vs []uint8, first12, dimX int, lanes2 []int, os [][]uint8, shuffleXors2, t30s []uint8, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -11377,17 +14460,25 @@ func quernRow12ValuesUint8(r *host.Run, vs []uint8, first12, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:14482:1
 func quernRow13ValuesUint8(r *host.Run, os [][]uint8, first13, dimX int, shuffleXors3 []uint8) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -11395,12 +14486,15 @@ func quernRow13ValuesUint8(r *host.Run, os [][]uint8, first13, dimX int, shuffle
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:14498:1
 func quernRow14ValuesUint8(r *host.Run, os [][]uint8, first14, dimX int, reduceAdds []uint8) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -11408,12 +14502,15 @@ func quernRow14ValuesUint8(r *host.Run, os [][]uint8, first14, dimX int, reduceA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:14514:1
 func quernRow15ValuesUint8(r *host.Run, os [][]uint8, first15, dimX int, reduceMins []uint8) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -11421,12 +14518,15 @@ func quernRow15ValuesUint8(r *host.Run, os [][]uint8, first15, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:14530:1
 func quernRow16ValuesUint8(r *host.Run, os [][]uint8, first16, dimX int, reduceMaxs []uint8) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -11434,12 +14534,15 @@ func quernRow16ValuesUint8(r *host.Run, os [][]uint8, first16, dimX int, reduceM
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:14546:1
 func quernRow17ValuesUint8(r *host.Run, os [][]uint8, first17, dimX int, scanAdds []uint8) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -11447,12 +14550,15 @@ func quernRow17ValuesUint8(r *host.Run, os [][]uint8, first17, dimX int, scanAdd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:14562:1
 func quernRow18ValuesUint8(r *host.Run, vs []uint8, first18, dimX int, os [][]uint8, scanExclusiveAdds, givens5 []uint8) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -11463,26 +14569,35 @@ func quernRow18ValuesUint8(r *host.Run, vs []uint8, first18, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:14585:1
 func quernRow19ValuesUint8(r *host.Run, vs []uint8, first19, dimX int, t39s []uint8) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:14601:1
 func quernRow20ValuesUint8(r *host.Run, vs []uint8, first20, dimX int, shuffleXors4, t41s []uint8) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -11490,13 +14605,17 @@ func quernRow20ValuesUint8(r *host.Run, vs []uint8, first20, dimX int, shuffleXo
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:14619:1
 func quernRow21ValuesUint8(r *host.Run, os [][]uint8, first21, dimX int, reduceAdds2, shuffles4 []uint8) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -11506,12 +14625,15 @@ func quernRow21ValuesUint8(r *host.Run, os [][]uint8, first21, dimX int, reduceA
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:14637:1
 func quernRow22ValuesUint8(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -11519,12 +14641,15 @@ func quernRow22ValuesUint8(r *host.Run, matchAnys []uint32, first22, dimX int, m
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:14653:1
 func quernRow23ValuesUint8(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -11535,28 +14660,37 @@ func quernRow23ValuesUint8(r *host.Run, matchAlls []uint32, first23, dimX int, m
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:14678:1
 func quernRow24ValuesUint8(r *host.Run, vs []uint8, first24, dimX int, t47s []uint8) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:14694:1
 func quernRow25ValuesUint8(r *host.Run, vs []uint8, first25, dimX int, shuffles5 []uint8, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -11564,13 +14698,17 @@ func quernRow25ValuesUint8(r *host.Run, vs []uint8, first25, dimX int, shuffles5
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:14712:1
 func quernRow26ValuesUint8(r *host.Run, vs []uint8, first26, dimX int, ballots, ballots2 []uint32, t50s []uint8, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -11583,14 +14721,19 @@ func quernRow26ValuesUint8(r *host.Run, vs []uint8, first26, dimX int, ballots, 
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:14737:1
 func quernRow27ValuesUint8(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -11598,13 +14741,23 @@ func quernRow27ValuesUint8(r *host.Run, matchAlls3 []uint32, first27, dimX int, 
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:14758:1
+func quernPlainIntegersUint8(r *host.Run) {
+	v0, v1 := host.Slice[uint8](r, 0), host.Slice[uint8](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersUint8(t, v0, v1) })
 }
 
 func quernHostIntegersUint8(r *host.Run) {
@@ -11636,63 +14789,102 @@ func quernHostIntegersUint8(r *host.Run) {
 				quernRow1IntegersUint8(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersUint8(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersUint8(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersUint8(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:14853:1
 func quernRow1IntegersUint8(r *host.Run, givens []uint8, first, dimX int, in []uint8, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:14888:1
 func quernRow2IntegersUint8(r *host.Run, reduceAnds []uint8, first2, dimX int, givens2, out []uint8, base, start3 int, in []uint8) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -11701,14 +14893,19 @@ func quernRow2IntegersUint8(r *host.Run, reduceAnds []uint8, first2, dimX int, g
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:14909:1
 func quernRow3IntegersUint8(r *host.Run, reduceOrs []uint8, first3, dimX int, givens3, out []uint8, base, start4 int, in []uint8) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -11717,14 +14914,19 @@ func quernRow3IntegersUint8(r *host.Run, reduceOrs []uint8, first3, dimX int, gi
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:14930:1
 func quernRow4IntegersUint8(r *host.Run, reduceXors []uint8, first4, dimX int, out []uint8, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -11732,9 +14934,17 @@ func quernRow4IntegersUint8(r *host.Run, reduceXors []uint8, first4, dimX int, o
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:14945:1
+func quernPlainValuesUint16(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[uint16](r, 0), host.Slice[int32](r, 1), host.Slice[uint16](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesUint16(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesUint16(r *host.Run) {
@@ -11816,241 +15026,431 @@ func quernHostValuesUint16(r *host.Run) {
 				quernRow1ValuesUint16(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesUint16(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesUint16(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesUint16(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesUint16(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesUint16(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesUint16(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesUint16(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesUint16(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesUint16(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesUint16(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesUint16(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesUint16(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesUint16(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesUint16(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesUint16(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesUint16(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesUint16(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesUint16(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesUint16(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesUint16(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesUint16(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesUint16(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesUint16(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesUint16(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesUint16(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesUint16(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:15454:1
 func quernRow1ValuesUint16(r *host.Run, vs []uint16, first, dimX int, lanes2 []int, os [][]uint16, t5s, in []uint16, base, start int, lanes []int32, out []uint16, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -12060,25 +15460,35 @@ func quernRow1ValuesUint16(r *host.Run, vs []uint16, first, dimX int, lanes2 []i
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:15492:1
 func quernRow2ValuesUint16(r *host.Run, vs []uint16, first2, dimX int, os [][]uint16, shuffles, t7s []uint16) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -12089,14 +15499,19 @@ func quernRow2ValuesUint16(r *host.Run, vs []uint16, first2, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:15515:1
 func quernRow3ValuesUint16(r *host.Run, vs []uint16, first3, dimX int, lanes2 []int, os [][]uint16, shuffles2, t9s []uint16, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -12110,17 +15525,25 @@ func quernRow3ValuesUint16(r *host.Run, vs []uint16, first3, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:15547:1
 func quernRow4ValuesUint16(r *host.Run, vs []uint16, first4, dimX int, os [][]uint16, shuffles3, t12s []uint16) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -12131,14 +15554,19 @@ func quernRow4ValuesUint16(r *host.Run, vs []uint16, first4, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:15570:1
 func quernRow5ValuesUint16(r *host.Run, vs []uint16, first5, dimX int, os [][]uint16, shuffleUps, t14s []uint16) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -12149,14 +15577,19 @@ func quernRow5ValuesUint16(r *host.Run, vs []uint16, first5, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:15593:1
 func quernRow6ValuesUint16(r *host.Run, vs []uint16, first6, dimX int, lanes2 []int, os [][]uint16, shuffleUps2, t16s []uint16, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -12170,17 +15603,25 @@ func quernRow6ValuesUint16(r *host.Run, vs []uint16, first6, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:15625:1
 func quernRow7ValuesUint16(r *host.Run, vs []uint16, first7, dimX int, os [][]uint16, shuffleUps3, t19s []uint16) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -12191,14 +15632,19 @@ func quernRow7ValuesUint16(r *host.Run, vs []uint16, first7, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:15648:1
 func quernRow8ValuesUint16(r *host.Run, vs []uint16, first8, dimX int, os [][]uint16, shuffleDowns, t21s []uint16) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -12209,14 +15655,19 @@ func quernRow8ValuesUint16(r *host.Run, vs []uint16, first8, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:15671:1
 func quernRow9ValuesUint16(r *host.Run, vs []uint16, first9, dimX int, lanes2 []int, os [][]uint16, shuffleDowns2, t23s []uint16, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -12230,17 +15681,25 @@ func quernRow9ValuesUint16(r *host.Run, vs []uint16, first9, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:15703:1
 func quernRow10ValuesUint16(r *host.Run, vs []uint16, first10, dimX int, os [][]uint16, shuffleDowns3, t26s []uint16) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -12251,14 +15710,19 @@ func quernRow10ValuesUint16(r *host.Run, vs []uint16, first10, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:15726:1
 func quernRow11ValuesUint16(r *host.Run, vs []uint16, first11, dimX int, os [][]uint16, shuffleXors, t28s []uint16) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -12269,14 +15733,19 @@ func quernRow11ValuesUint16(r *host.Run, vs []uint16, first11, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:15749:1
 func quernRow12ValuesUint16(r *host.Run, vs []uint16, first12, dimX int, lanes2 []int, os [][]uint16, shuffleXors2, t30s []uint16, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -12290,17 +15759,25 @@ func quernRow12ValuesUint16(r *host.Run, vs []uint16, first12, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:15781:1
 func quernRow13ValuesUint16(r *host.Run, os [][]uint16, first13, dimX int, shuffleXors3 []uint16) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -12308,12 +15785,15 @@ func quernRow13ValuesUint16(r *host.Run, os [][]uint16, first13, dimX int, shuff
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:15797:1
 func quernRow14ValuesUint16(r *host.Run, os [][]uint16, first14, dimX int, reduceAdds []uint16) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -12321,12 +15801,15 @@ func quernRow14ValuesUint16(r *host.Run, os [][]uint16, first14, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:15813:1
 func quernRow15ValuesUint16(r *host.Run, os [][]uint16, first15, dimX int, reduceMins []uint16) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -12334,12 +15817,15 @@ func quernRow15ValuesUint16(r *host.Run, os [][]uint16, first15, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:15829:1
 func quernRow16ValuesUint16(r *host.Run, os [][]uint16, first16, dimX int, reduceMaxs []uint16) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -12347,12 +15833,15 @@ func quernRow16ValuesUint16(r *host.Run, os [][]uint16, first16, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:15845:1
 func quernRow17ValuesUint16(r *host.Run, os [][]uint16, first17, dimX int, scanAdds []uint16) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -12360,12 +15849,15 @@ func quernRow17ValuesUint16(r *host.Run, os [][]uint16, first17, dimX int, scanA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:15861:1
 func quernRow18ValuesUint16(r *host.Run, vs []uint16, first18, dimX int, os [][]uint16, scanExclusiveAdds, givens5 []uint16) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -12376,26 +15868,35 @@ func quernRow18ValuesUint16(r *host.Run, vs []uint16, first18, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:15884:1
 func quernRow19ValuesUint16(r *host.Run, vs []uint16, first19, dimX int, t39s []uint16) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:15900:1
 func quernRow20ValuesUint16(r *host.Run, vs []uint16, first20, dimX int, shuffleXors4, t41s []uint16) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -12403,13 +15904,17 @@ func quernRow20ValuesUint16(r *host.Run, vs []uint16, first20, dimX int, shuffle
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:15918:1
 func quernRow21ValuesUint16(r *host.Run, os [][]uint16, first21, dimX int, reduceAdds2, shuffles4 []uint16) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -12419,12 +15924,15 @@ func quernRow21ValuesUint16(r *host.Run, os [][]uint16, first21, dimX int, reduc
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:15936:1
 func quernRow22ValuesUint16(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -12432,12 +15940,15 @@ func quernRow22ValuesUint16(r *host.Run, matchAnys []uint32, first22, dimX int, 
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:15952:1
 func quernRow23ValuesUint16(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -12448,28 +15959,37 @@ func quernRow23ValuesUint16(r *host.Run, matchAlls []uint32, first23, dimX int, 
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:15977:1
 func quernRow24ValuesUint16(r *host.Run, vs []uint16, first24, dimX int, t47s []uint16) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:15993:1
 func quernRow25ValuesUint16(r *host.Run, vs []uint16, first25, dimX int, shuffles5 []uint16, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -12477,13 +15997,17 @@ func quernRow25ValuesUint16(r *host.Run, vs []uint16, first25, dimX int, shuffle
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:16011:1
 func quernRow26ValuesUint16(r *host.Run, vs []uint16, first26, dimX int, ballots, ballots2 []uint32, t50s []uint16, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -12496,14 +16020,19 @@ func quernRow26ValuesUint16(r *host.Run, vs []uint16, first26, dimX int, ballots
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:16036:1
 func quernRow27ValuesUint16(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -12511,13 +16040,23 @@ func quernRow27ValuesUint16(r *host.Run, matchAlls3 []uint32, first27, dimX int,
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:16057:1
+func quernPlainIntegersUint16(r *host.Run) {
+	v0, v1 := host.Slice[uint16](r, 0), host.Slice[uint16](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersUint16(t, v0, v1) })
 }
 
 func quernHostIntegersUint16(r *host.Run) {
@@ -12549,63 +16088,102 @@ func quernHostIntegersUint16(r *host.Run) {
 				quernRow1IntegersUint16(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersUint16(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersUint16(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersUint16(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:16152:1
 func quernRow1IntegersUint16(r *host.Run, givens []uint16, first, dimX int, in []uint16, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:16187:1
 func quernRow2IntegersUint16(r *host.Run, reduceAnds []uint16, first2, dimX int, givens2, out []uint16, base, start3 int, in []uint16) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -12614,14 +16192,19 @@ func quernRow2IntegersUint16(r *host.Run, reduceAnds []uint16, first2, dimX int,
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:16208:1
 func quernRow3IntegersUint16(r *host.Run, reduceOrs []uint16, first3, dimX int, givens3, out []uint16, base, start4 int, in []uint16) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -12630,14 +16213,19 @@ func quernRow3IntegersUint16(r *host.Run, reduceOrs []uint16, first3, dimX int, 
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:16229:1
 func quernRow4IntegersUint16(r *host.Run, reduceXors []uint16, first4, dimX int, out []uint16, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -12645,9 +16233,17 @@ func quernRow4IntegersUint16(r *host.Run, reduceXors []uint16, first4, dimX int,
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:16244:1
+func quernPlainValuesUint32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[uint32](r, 0), host.Slice[int32](r, 1), host.Slice[uint32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesUint32(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesUint32(r *host.Run) {
@@ -12729,241 +16325,431 @@ func quernHostValuesUint32(r *host.Run) {
 				quernRow1ValuesUint32(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesUint32(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesUint32(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesUint32(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesUint32(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesUint32(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesUint32(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesUint32(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesUint32(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesUint32(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesUint32(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesUint32(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesUint32(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesUint32(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesUint32(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesUint32(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesUint32(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesUint32(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesUint32(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesUint32(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesUint32(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesUint32(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesUint32(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesUint32(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesUint32(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesUint32(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesUint32(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:16753:1
 func quernRow1ValuesUint32(r *host.Run, vs []uint32, first, dimX int, lanes2 []int, os [][]uint32, t5s, in []uint32, base, start int, lanes []int32, out []uint32, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -12973,25 +16759,35 @@ func quernRow1ValuesUint32(r *host.Run, vs []uint32, first, dimX int, lanes2 []i
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:16791:1
 func quernRow2ValuesUint32(r *host.Run, vs []uint32, first2, dimX int, os [][]uint32, shuffles, t7s []uint32) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -13002,14 +16798,19 @@ func quernRow2ValuesUint32(r *host.Run, vs []uint32, first2, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:16814:1
 func quernRow3ValuesUint32(r *host.Run, vs []uint32, first3, dimX int, lanes2 []int, os [][]uint32, shuffles2, t9s []uint32, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -13023,17 +16824,25 @@ func quernRow3ValuesUint32(r *host.Run, vs []uint32, first3, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:16846:1
 func quernRow4ValuesUint32(r *host.Run, vs []uint32, first4, dimX int, os [][]uint32, shuffles3, t12s []uint32) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -13044,14 +16853,19 @@ func quernRow4ValuesUint32(r *host.Run, vs []uint32, first4, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:16869:1
 func quernRow5ValuesUint32(r *host.Run, vs []uint32, first5, dimX int, os [][]uint32, shuffleUps, t14s []uint32) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -13062,14 +16876,19 @@ func quernRow5ValuesUint32(r *host.Run, vs []uint32, first5, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:16892:1
 func quernRow6ValuesUint32(r *host.Run, vs []uint32, first6, dimX int, lanes2 []int, os [][]uint32, shuffleUps2, t16s []uint32, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -13083,17 +16902,25 @@ func quernRow6ValuesUint32(r *host.Run, vs []uint32, first6, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:16924:1
 func quernRow7ValuesUint32(r *host.Run, vs []uint32, first7, dimX int, os [][]uint32, shuffleUps3, t19s []uint32) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -13104,14 +16931,19 @@ func quernRow7ValuesUint32(r *host.Run, vs []uint32, first7, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:16947:1
 func quernRow8ValuesUint32(r *host.Run, vs []uint32, first8, dimX int, os [][]uint32, shuffleDowns, t21s []uint32) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -13122,14 +16954,19 @@ func quernRow8ValuesUint32(r *host.Run, vs []uint32, first8, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:16970:1
 func quernRow9ValuesUint32(r *host.Run, vs []uint32, first9, dimX int, lanes2 []int, os [][]uint32, shuffleDowns2, t23s []uint32, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -13143,17 +16980,25 @@ func quernRow9ValuesUint32(r *host.Run, vs []uint32, first9, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:17002:1
 func quernRow10ValuesUint32(r *host.Run, vs []uint32, first10, dimX int, os [][]uint32, shuffleDowns3, t26s []uint32) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -13164,14 +17009,19 @@ func quernRow10ValuesUint32(r *host.Run, vs []uint32, first10, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:17025:1
 func quernRow11ValuesUint32(r *host.Run, vs []uint32, first11, dimX int, os [][]uint32, shuffleXors, t28s []uint32) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -13182,14 +17032,19 @@ func quernRow11ValuesUint32(r *host.Run, vs []uint32, first11, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:17048:1
 func quernRow12ValuesUint32(r *host.Run, vs []uint32, first12, dimX int, lanes2 []int, os [][]uint32, shuffleXors2, t30s []uint32, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -13203,17 +17058,25 @@ func quernRow12ValuesUint32(r *host.Run, vs []uint32, first12, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:17080:1
 func quernRow13ValuesUint32(r *host.Run, os [][]uint32, first13, dimX int, shuffleXors3 []uint32) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -13221,12 +17084,15 @@ func quernRow13ValuesUint32(r *host.Run, os [][]uint32, first13, dimX int, shuff
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:17096:1
 func quernRow14ValuesUint32(r *host.Run, os [][]uint32, first14, dimX int, reduceAdds []uint32) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -13234,12 +17100,15 @@ func quernRow14ValuesUint32(r *host.Run, os [][]uint32, first14, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:17112:1
 func quernRow15ValuesUint32(r *host.Run, os [][]uint32, first15, dimX int, reduceMins []uint32) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -13247,12 +17116,15 @@ func quernRow15ValuesUint32(r *host.Run, os [][]uint32, first15, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:17128:1
 func quernRow16ValuesUint32(r *host.Run, os [][]uint32, first16, dimX int, reduceMaxs []uint32) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -13260,12 +17132,15 @@ func quernRow16ValuesUint32(r *host.Run, os [][]uint32, first16, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:17144:1
 func quernRow17ValuesUint32(r *host.Run, os [][]uint32, first17, dimX int, scanAdds []uint32) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -13273,12 +17148,15 @@ func quernRow17ValuesUint32(r *host.Run, os [][]uint32, first17, dimX int, scanA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:17160:1
 func quernRow18ValuesUint32(r *host.Run, vs []uint32, first18, dimX int, os [][]uint32, scanExclusiveAdds, givens5 []uint32) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -13289,26 +17167,35 @@ func quernRow18ValuesUint32(r *host.Run, vs []uint32, first18, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:17183:1
 func quernRow19ValuesUint32(r *host.Run, vs []uint32, first19, dimX int, t39s []uint32) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:17199:1
 func quernRow20ValuesUint32(r *host.Run, vs []uint32, first20, dimX int, shuffleXors4, t41s []uint32) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -13316,13 +17203,17 @@ func quernRow20ValuesUint32(r *host.Run, vs []uint32, first20, dimX int, shuffle
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:17217:1
 func quernRow21ValuesUint32(r *host.Run, os [][]uint32, first21, dimX int, reduceAdds2, shuffles4 []uint32) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -13332,12 +17223,15 @@ func quernRow21ValuesUint32(r *host.Run, os [][]uint32, first21, dimX int, reduc
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:17235:1
 func quernRow22ValuesUint32(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -13345,12 +17239,15 @@ func quernRow22ValuesUint32(r *host.Run, matchAnys []uint32, first22, dimX int, 
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:17251:1
 func quernRow23ValuesUint32(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -13361,28 +17258,37 @@ func quernRow23ValuesUint32(r *host.Run, matchAlls []uint32, first23, dimX int, 
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:17276:1
 func quernRow24ValuesUint32(r *host.Run, vs []uint32, first24, dimX int, t47s []uint32) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:17292:1
 func quernRow25ValuesUint32(r *host.Run, vs []uint32, first25, dimX int, shuffles5 []uint32, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -13390,13 +17296,17 @@ func quernRow25ValuesUint32(r *host.Run, vs []uint32, first25, dimX int, shuffle
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:17310:1
 func quernRow26ValuesUint32(r *host.Run, vs []uint32, first26, dimX int, ballots, ballots2, t50s, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -13409,14 +17319,19 @@ func quernRow26ValuesUint32(r *host.Run, vs []uint32, first26, dimX int, ballots
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:17335:1
 func quernRow27ValuesUint32(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -13424,13 +17339,23 @@ func quernRow27ValuesUint32(r *host.Run, matchAlls3 []uint32, first27, dimX int,
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:17356:1
+func quernPlainIntegersUint32(r *host.Run) {
+	v0, v1 := host.Slice[uint32](r, 0), host.Slice[uint32](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersUint32(t, v0, v1) })
 }
 
 func quernHostIntegersUint32(r *host.Run) {
@@ -13462,63 +17387,102 @@ func quernHostIntegersUint32(r *host.Run) {
 				quernRow1IntegersUint32(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersUint32(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersUint32(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersUint32(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:17451:1
 func quernRow1IntegersUint32(r *host.Run, givens []uint32, first, dimX int, in []uint32, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:17486:1
 func quernRow2IntegersUint32(r *host.Run, reduceAnds []uint32, first2, dimX int, givens2, out []uint32, base, start3 int, in []uint32) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -13527,14 +17491,19 @@ func quernRow2IntegersUint32(r *host.Run, reduceAnds []uint32, first2, dimX int,
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:17507:1
 func quernRow3IntegersUint32(r *host.Run, reduceOrs []uint32, first3, dimX int, givens3, out []uint32, base, start4 int, in []uint32) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -13543,14 +17512,19 @@ func quernRow3IntegersUint32(r *host.Run, reduceOrs []uint32, first3, dimX int, 
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:17528:1
 func quernRow4IntegersUint32(r *host.Run, reduceXors []uint32, first4, dimX int, out []uint32, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -13558,9 +17532,17 @@ func quernRow4IntegersUint32(r *host.Run, reduceXors []uint32, first4, dimX int,
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:17543:1
+func quernPlainValuesUint64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[uint64](r, 0), host.Slice[int32](r, 1), host.Slice[uint64](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesUint64(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesUint64(r *host.Run) {
@@ -13642,241 +17624,431 @@ func quernHostValuesUint64(r *host.Run) {
 				quernRow1ValuesUint64(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesUint64(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesUint64(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesUint64(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesUint64(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesUint64(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesUint64(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesUint64(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesUint64(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesUint64(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesUint64(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesUint64(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesUint64(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesUint64(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesUint64(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesUint64(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesUint64(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesUint64(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesUint64(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesUint64(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesUint64(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesUint64(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesUint64(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesUint64(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesUint64(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesUint64(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesUint64(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:18052:1
 func quernRow1ValuesUint64(r *host.Run, vs []uint64, first, dimX int, lanes2 []int, os [][]uint64, t5s, in []uint64, base, start int, lanes []int32, out []uint64, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -13886,25 +18058,35 @@ func quernRow1ValuesUint64(r *host.Run, vs []uint64, first, dimX int, lanes2 []i
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:18090:1
 func quernRow2ValuesUint64(r *host.Run, vs []uint64, first2, dimX int, os [][]uint64, shuffles, t7s []uint64) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -13915,14 +18097,19 @@ func quernRow2ValuesUint64(r *host.Run, vs []uint64, first2, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:18113:1
 func quernRow3ValuesUint64(r *host.Run, vs []uint64, first3, dimX int, lanes2 []int, os [][]uint64, shuffles2, t9s []uint64, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -13936,17 +18123,25 @@ func quernRow3ValuesUint64(r *host.Run, vs []uint64, first3, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:18145:1
 func quernRow4ValuesUint64(r *host.Run, vs []uint64, first4, dimX int, os [][]uint64, shuffles3, t12s []uint64) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -13957,14 +18152,19 @@ func quernRow4ValuesUint64(r *host.Run, vs []uint64, first4, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:18168:1
 func quernRow5ValuesUint64(r *host.Run, vs []uint64, first5, dimX int, os [][]uint64, shuffleUps, t14s []uint64) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -13975,14 +18175,19 @@ func quernRow5ValuesUint64(r *host.Run, vs []uint64, first5, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:18191:1
 func quernRow6ValuesUint64(r *host.Run, vs []uint64, first6, dimX int, lanes2 []int, os [][]uint64, shuffleUps2, t16s []uint64, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -13996,17 +18201,25 @@ func quernRow6ValuesUint64(r *host.Run, vs []uint64, first6, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:18223:1
 func quernRow7ValuesUint64(r *host.Run, vs []uint64, first7, dimX int, os [][]uint64, shuffleUps3, t19s []uint64) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -14017,14 +18230,19 @@ func quernRow7ValuesUint64(r *host.Run, vs []uint64, first7, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:18246:1
 func quernRow8ValuesUint64(r *host.Run, vs []uint64, first8, dimX int, os [][]uint64, shuffleDowns, t21s []uint64) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -14035,14 +18253,19 @@ func quernRow8ValuesUint64(r *host.Run, vs []uint64, first8, dimX int, os [][]ui
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:18269:1
 func quernRow9ValuesUint64(r *host.Run, vs []uint64, first9, dimX int, lanes2 []int, os [][]uint64, shuffleDowns2, t23s []uint64, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -14056,17 +18279,25 @@ func quernRow9ValuesUint64(r *host.Run, vs []uint64, first9, dimX int, lanes2 []
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:18301:1
 func quernRow10ValuesUint64(r *host.Run, vs []uint64, first10, dimX int, os [][]uint64, shuffleDowns3, t26s []uint64) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -14077,14 +18308,19 @@ func quernRow10ValuesUint64(r *host.Run, vs []uint64, first10, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:18324:1
 func quernRow11ValuesUint64(r *host.Run, vs []uint64, first11, dimX int, os [][]uint64, shuffleXors, t28s []uint64) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -14095,14 +18331,19 @@ func quernRow11ValuesUint64(r *host.Run, vs []uint64, first11, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:18347:1
 func quernRow12ValuesUint64(r *host.Run, vs []uint64, first12, dimX int, lanes2 []int, os [][]uint64, shuffleXors2, t30s []uint64, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -14116,17 +18357,25 @@ func quernRow12ValuesUint64(r *host.Run, vs []uint64, first12, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:18379:1
 func quernRow13ValuesUint64(r *host.Run, os [][]uint64, first13, dimX int, shuffleXors3 []uint64) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -14134,12 +18383,15 @@ func quernRow13ValuesUint64(r *host.Run, os [][]uint64, first13, dimX int, shuff
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:18395:1
 func quernRow14ValuesUint64(r *host.Run, os [][]uint64, first14, dimX int, reduceAdds []uint64) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -14147,12 +18399,15 @@ func quernRow14ValuesUint64(r *host.Run, os [][]uint64, first14, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:18411:1
 func quernRow15ValuesUint64(r *host.Run, os [][]uint64, first15, dimX int, reduceMins []uint64) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -14160,12 +18415,15 @@ func quernRow15ValuesUint64(r *host.Run, os [][]uint64, first15, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:18427:1
 func quernRow16ValuesUint64(r *host.Run, os [][]uint64, first16, dimX int, reduceMaxs []uint64) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -14173,12 +18431,15 @@ func quernRow16ValuesUint64(r *host.Run, os [][]uint64, first16, dimX int, reduc
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:18443:1
 func quernRow17ValuesUint64(r *host.Run, os [][]uint64, first17, dimX int, scanAdds []uint64) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -14186,12 +18447,15 @@ func quernRow17ValuesUint64(r *host.Run, os [][]uint64, first17, dimX int, scanA
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:18459:1
 func quernRow18ValuesUint64(r *host.Run, vs []uint64, first18, dimX int, os [][]uint64, scanExclusiveAdds, givens5 []uint64) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -14202,26 +18466,35 @@ func quernRow18ValuesUint64(r *host.Run, vs []uint64, first18, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:18482:1
 func quernRow19ValuesUint64(r *host.Run, vs []uint64, first19, dimX int, t39s []uint64) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:18498:1
 func quernRow20ValuesUint64(r *host.Run, vs []uint64, first20, dimX int, shuffleXors4, t41s []uint64) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -14229,13 +18502,17 @@ func quernRow20ValuesUint64(r *host.Run, vs []uint64, first20, dimX int, shuffle
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:18516:1
 func quernRow21ValuesUint64(r *host.Run, os [][]uint64, first21, dimX int, reduceAdds2, shuffles4 []uint64) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -14245,12 +18522,15 @@ func quernRow21ValuesUint64(r *host.Run, os [][]uint64, first21, dimX int, reduc
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:18534:1
 func quernRow22ValuesUint64(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -14258,12 +18538,15 @@ func quernRow22ValuesUint64(r *host.Run, matchAnys []uint32, first22, dimX int, 
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:18550:1
 func quernRow23ValuesUint64(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -14274,28 +18557,37 @@ func quernRow23ValuesUint64(r *host.Run, matchAlls []uint32, first23, dimX int, 
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:18575:1
 func quernRow24ValuesUint64(r *host.Run, vs []uint64, first24, dimX int, t47s []uint64) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:18591:1
 func quernRow25ValuesUint64(r *host.Run, vs []uint64, first25, dimX int, shuffles5 []uint64, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -14303,13 +18595,17 @@ func quernRow25ValuesUint64(r *host.Run, vs []uint64, first25, dimX int, shuffle
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:18609:1
 func quernRow26ValuesUint64(r *host.Run, vs []uint64, first26, dimX int, ballots, ballots2 []uint32, t50s []uint64, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -14322,14 +18618,19 @@ func quernRow26ValuesUint64(r *host.Run, vs []uint64, first26, dimX int, ballots
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:18634:1
 func quernRow27ValuesUint64(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -14337,13 +18638,23 @@ func quernRow27ValuesUint64(r *host.Run, matchAlls3 []uint32, first27, dimX int,
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:18655:1
+func quernPlainIntegersUint64(r *host.Run) {
+	v0, v1 := host.Slice[uint64](r, 0), host.Slice[uint64](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersUint64(t, v0, v1) })
 }
 
 func quernHostIntegersUint64(r *host.Run) {
@@ -14375,63 +18686,102 @@ func quernHostIntegersUint64(r *host.Run) {
 				quernRow1IntegersUint64(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersUint64(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersUint64(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersUint64(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:18750:1
 func quernRow1IntegersUint64(r *host.Run, givens []uint64, first, dimX int, in []uint64, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:18785:1
 func quernRow2IntegersUint64(r *host.Run, reduceAnds []uint64, first2, dimX int, givens2, out []uint64, base, start3 int, in []uint64) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -14440,14 +18790,19 @@ func quernRow2IntegersUint64(r *host.Run, reduceAnds []uint64, first2, dimX int,
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:18806:1
 func quernRow3IntegersUint64(r *host.Run, reduceOrs []uint64, first3, dimX int, givens3, out []uint64, base, start4 int, in []uint64) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -14456,14 +18811,19 @@ func quernRow3IntegersUint64(r *host.Run, reduceOrs []uint64, first3, dimX int, 
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:18827:1
 func quernRow4IntegersUint64(r *host.Run, reduceXors []uint64, first4, dimX int, out []uint64, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -14471,9 +18831,17 @@ func quernRow4IntegersUint64(r *host.Run, reduceXors []uint64, first4, dimX int,
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:18842:1
+func quernPlainValuesUint(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[uint](r, 0), host.Slice[int32](r, 1), host.Slice[uint](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesUint(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesUint(r *host.Run) {
@@ -14555,241 +18923,431 @@ func quernHostValuesUint(r *host.Run) {
 				quernRow1ValuesUint(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesUint(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesUint(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesUint(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesUint(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesUint(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesUint(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesUint(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesUint(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesUint(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesUint(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesUint(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesUint(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesUint(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesUint(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesUint(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesUint(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesUint(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesUint(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesUint(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesUint(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesUint(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesUint(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesUint(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesUint(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesUint(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesUint(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:19351:1
 func quernRow1ValuesUint(r *host.Run, vs []uint, first, dimX int, lanes2 []int, os [][]uint, t5s, in []uint, base, start int, lanes []int32, out []uint, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -14799,25 +19357,35 @@ func quernRow1ValuesUint(r *host.Run, vs []uint, first, dimX int, lanes2 []int, 
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:19389:1
 func quernRow2ValuesUint(r *host.Run, vs []uint, first2, dimX int, os [][]uint, shuffles, t7s []uint) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -14828,14 +19396,19 @@ func quernRow2ValuesUint(r *host.Run, vs []uint, first2, dimX int, os [][]uint, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:19412:1
 func quernRow3ValuesUint(r *host.Run, vs []uint, first3, dimX int, lanes2 []int, os [][]uint, shuffles2, t9s []uint, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -14849,17 +19422,25 @@ func quernRow3ValuesUint(r *host.Run, vs []uint, first3, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:19444:1
 func quernRow4ValuesUint(r *host.Run, vs []uint, first4, dimX int, os [][]uint, shuffles3, t12s []uint) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -14870,14 +19451,19 @@ func quernRow4ValuesUint(r *host.Run, vs []uint, first4, dimX int, os [][]uint, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:19467:1
 func quernRow5ValuesUint(r *host.Run, vs []uint, first5, dimX int, os [][]uint, shuffleUps, t14s []uint) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -14888,14 +19474,19 @@ func quernRow5ValuesUint(r *host.Run, vs []uint, first5, dimX int, os [][]uint, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:19490:1
 func quernRow6ValuesUint(r *host.Run, vs []uint, first6, dimX int, lanes2 []int, os [][]uint, shuffleUps2, t16s []uint, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -14909,17 +19500,25 @@ func quernRow6ValuesUint(r *host.Run, vs []uint, first6, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:19522:1
 func quernRow7ValuesUint(r *host.Run, vs []uint, first7, dimX int, os [][]uint, shuffleUps3, t19s []uint) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -14930,14 +19529,19 @@ func quernRow7ValuesUint(r *host.Run, vs []uint, first7, dimX int, os [][]uint, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:19545:1
 func quernRow8ValuesUint(r *host.Run, vs []uint, first8, dimX int, os [][]uint, shuffleDowns, t21s []uint) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -14948,14 +19552,19 @@ func quernRow8ValuesUint(r *host.Run, vs []uint, first8, dimX int, os [][]uint, 
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:19568:1
 func quernRow9ValuesUint(r *host.Run, vs []uint, first9, dimX int, lanes2 []int, os [][]uint, shuffleDowns2, t23s []uint, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -14969,17 +19578,25 @@ func quernRow9ValuesUint(r *host.Run, vs []uint, first9, dimX int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:19600:1
 func quernRow10ValuesUint(r *host.Run, vs []uint, first10, dimX int, os [][]uint, shuffleDowns3, t26s []uint) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -14990,14 +19607,19 @@ func quernRow10ValuesUint(r *host.Run, vs []uint, first10, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:19623:1
 func quernRow11ValuesUint(r *host.Run, vs []uint, first11, dimX int, os [][]uint, shuffleXors, t28s []uint) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -15008,14 +19630,19 @@ func quernRow11ValuesUint(r *host.Run, vs []uint, first11, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:19646:1
 func quernRow12ValuesUint(r *host.Run, vs []uint, first12, dimX int, lanes2 []int, os [][]uint, shuffleXors2, t30s []uint, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -15029,17 +19656,25 @@ func quernRow12ValuesUint(r *host.Run, vs []uint, first12, dimX int, lanes2 []in
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:19678:1
 func quernRow13ValuesUint(r *host.Run, os [][]uint, first13, dimX int, shuffleXors3 []uint) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -15047,12 +19682,15 @@ func quernRow13ValuesUint(r *host.Run, os [][]uint, first13, dimX int, shuffleXo
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:19694:1
 func quernRow14ValuesUint(r *host.Run, os [][]uint, first14, dimX int, reduceAdds []uint) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -15060,12 +19698,15 @@ func quernRow14ValuesUint(r *host.Run, os [][]uint, first14, dimX int, reduceAdd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:19710:1
 func quernRow15ValuesUint(r *host.Run, os [][]uint, first15, dimX int, reduceMins []uint) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -15073,12 +19714,15 @@ func quernRow15ValuesUint(r *host.Run, os [][]uint, first15, dimX int, reduceMin
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:19726:1
 func quernRow16ValuesUint(r *host.Run, os [][]uint, first16, dimX int, reduceMaxs []uint) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -15086,12 +19730,15 @@ func quernRow16ValuesUint(r *host.Run, os [][]uint, first16, dimX int, reduceMax
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:19742:1
 func quernRow17ValuesUint(r *host.Run, os [][]uint, first17, dimX int, scanAdds []uint) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -15099,12 +19746,15 @@ func quernRow17ValuesUint(r *host.Run, os [][]uint, first17, dimX int, scanAdds 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:19758:1
 func quernRow18ValuesUint(r *host.Run, vs []uint, first18, dimX int, os [][]uint, scanExclusiveAdds, givens5 []uint) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -15115,26 +19765,35 @@ func quernRow18ValuesUint(r *host.Run, vs []uint, first18, dimX int, os [][]uint
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:19781:1
 func quernRow19ValuesUint(r *host.Run, vs []uint, first19, dimX int, t39s []uint) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:19797:1
 func quernRow20ValuesUint(r *host.Run, vs []uint, first20, dimX int, shuffleXors4, t41s []uint) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -15142,13 +19801,17 @@ func quernRow20ValuesUint(r *host.Run, vs []uint, first20, dimX int, shuffleXors
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:19815:1
 func quernRow21ValuesUint(r *host.Run, os [][]uint, first21, dimX int, reduceAdds2, shuffles4 []uint) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -15158,12 +19821,15 @@ func quernRow21ValuesUint(r *host.Run, os [][]uint, first21, dimX int, reduceAdd
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:19833:1
 func quernRow22ValuesUint(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -15171,12 +19837,15 @@ func quernRow22ValuesUint(r *host.Run, matchAnys []uint32, first22, dimX int, ma
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:19849:1
 func quernRow23ValuesUint(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -15187,28 +19856,37 @@ func quernRow23ValuesUint(r *host.Run, matchAlls []uint32, first23, dimX int, ma
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:19874:1
 func quernRow24ValuesUint(r *host.Run, vs []uint, first24, dimX int, t47s []uint) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:19890:1
 func quernRow25ValuesUint(r *host.Run, vs []uint, first25, dimX int, shuffles5 []uint, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -15216,13 +19894,17 @@ func quernRow25ValuesUint(r *host.Run, vs []uint, first25, dimX int, shuffles5 [
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:19908:1
 func quernRow26ValuesUint(r *host.Run, vs []uint, first26, dimX int, ballots, ballots2 []uint32, t50s []uint, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -15235,14 +19917,19 @@ func quernRow26ValuesUint(r *host.Run, vs []uint, first26, dimX int, ballots, ba
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:19933:1
 func quernRow27ValuesUint(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -15250,13 +19937,23 @@ func quernRow27ValuesUint(r *host.Run, matchAlls3 []uint32, first27, dimX int, m
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:19954:1
+func quernPlainIntegersUint(r *host.Run) {
+	v0, v1 := host.Slice[uint](r, 0), host.Slice[uint](r, 1)
+	host.Plain(r, func(t kernel.Thread) { quern_integersUint(t, v0, v1) })
 }
 
 func quernHostIntegersUint(r *host.Run) {
@@ -15288,63 +19985,102 @@ func quernHostIntegersUint(r *host.Run) {
 				quernRow1IntegersUint(r, givens, first, dimX, in, base, start, start2)
 			}
 		}
-//line values.go:51
+//line values.go:51:30000
 		host.ReduceAnd(reduceAnds, givens)
+//line values.go:52:30000
 		for threadZ := range dimZ {
+//line values.go:53:30000
 			for threadY := range dimY {
+//line values.go:54:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:55:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:56:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:57:30000
 				quernRow2IntegersUint(r, reduceAnds, first2, dimX, givens2, out, base, start3, in)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:52
+//line values.go:52:30000
 		host.ReduceOr(reduceOrs, givens2)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:58:30000
 				quernRow3IntegersUint(r, reduceOrs, first3, dimX, givens3, out, base, start4, in)
+//line values.go:59:30000
 			}
+//line values.go:60:30000
 		}
-//line values.go:53
+//line values.go:53:30000
 		host.ReduceXor(reduceXors, givens3)
+//line values.go:54:30000
 		for threadZ := range dimZ {
+//line values.go:55:30000
 			for threadY := range dimY {
+//line values.go:56:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:57:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:58:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:59:30000
 				quernRow4IntegersUint(r, reduceXors, first4, dimX, out, base, start5)
+//line values.go:60:30000
 			}
+//line values.go:61:30000
 		}
+//line values.go:62:30000
 	}
+//line values.go:63:30000
 }
 
 //go:noinline
+//line quern_gen.go:20049:1
 func quernRow1IntegersUint(r *host.Run, givens []uint, first, dimX int, in []uint, base, start, start2 int) {
 	givenRow := givens[first:][:dimX]
 	count := dimX
 	if start2 >= 0 && count <= len(in)-start2 {
 		row := in[start2:][:count]
 		for threadX := range count {
-//line values.go:51
+//line values.go:51:30000
 			given := row[threadX]
+//line values.go:52:30000
 			givenRow[threadX] = given
+//line values.go:53:30000
 		}
+//line values.go:54:30000
 		return
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 	for threadX := range dimX {
+//line values.go:57:30000
 		r.ThreadIdx.X = threadX
+//line values.go:58:30000
 		i := threadX + start
+//line values.go:59:30000
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		given := in[result0]
+//line values.go:52:30000
 		givenRow[threadX] = given
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:20084:1
 func quernRow2IntegersUint(r *host.Run, reduceAnds []uint, first2, dimX int, givens2, out []uint, base, start3 int, in []uint) {
 	reduceAndRow := reduceAnds[first2:][:dimX]
 	givenRow2 := givens2[first2:][:dimX]
@@ -15353,14 +20089,19 @@ func quernRow2IntegersUint(r *host.Run, reduceAnds []uint, first2, dimX int, giv
 		reduceAnd := reduceAndRow[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:51
+//line values.go:51:30000
 		out[3*result0] = reduceAnd
+//line values.go:52:30000
 		given2 := in[result0]
+//line values.go:53:30000
 		givenRow2[threadX] = given2
+//line values.go:54:30000
 	}
+//line values.go:55:30000
 }
 
 //go:noinline
+//line quern_gen.go:20105:1
 func quernRow3IntegersUint(r *host.Run, reduceOrs []uint, first3, dimX int, givens3, out []uint, base, start4 int, in []uint) {
 	reduceOrRow := reduceOrs[first3:][:dimX]
 	givenRow3 := givens3[first3:][:dimX]
@@ -15369,14 +20110,19 @@ func quernRow3IntegersUint(r *host.Run, reduceOrs []uint, first3, dimX int, give
 		reduceOr := reduceOrRow[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:52
+//line values.go:52:30000
 		out[3*result0+1] = reduceOr
+//line values.go:53:30000
 		given3 := in[result0]
+//line values.go:54:30000
 		givenRow3[threadX] = given3
+//line values.go:55:30000
 	}
+//line values.go:56:30000
 }
 
 //go:noinline
+//line quern_gen.go:20126:1
 func quernRow4IntegersUint(r *host.Run, reduceXors []uint, first4, dimX int, out []uint, base, start5 int) {
 	reduceXorRow := reduceXors[first4:][:dimX]
 	for threadX := range dimX {
@@ -15384,9 +20130,17 @@ func quernRow4IntegersUint(r *host.Run, reduceXors []uint, first4, dimX int, out
 		reduceXor := reduceXorRow[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:53
+//line values.go:53:30000
 		out[3*result0+2] = reduceXor
+//line values.go:54:30000
 	}
+//line values.go:55:30000
+}
+
+//line quern_gen.go:20141:1
+func quernPlainValuesFloat32(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesFloat32(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesFloat32(r *host.Run) {
@@ -15468,241 +20222,431 @@ func quernHostValuesFloat32(r *host.Run) {
 				quernRow1ValuesFloat32(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesFloat32(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesFloat32(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesFloat32(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesFloat32(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesFloat32(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesFloat32(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesFloat32(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesFloat32(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesFloat32(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesFloat32(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesFloat32(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesFloat32(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesFloat32(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesFloat32(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesFloat32(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesFloat32(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesFloat32(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesFloat32(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesFloat32(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesFloat32(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesFloat32(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesFloat32(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesFloat32(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesFloat32(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesFloat32(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesFloat32(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:20650:1
 func quernRow1ValuesFloat32(r *host.Run, vs []float32, first, dimX int, lanes2 []int, os [][]float32, t5s, in []float32, base, start int, lanes []int32, out []float32, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -15712,25 +20656,35 @@ func quernRow1ValuesFloat32(r *host.Run, vs []float32, first, dimX int, lanes2 [
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:20688:1
 func quernRow2ValuesFloat32(r *host.Run, vs []float32, first2, dimX int, os [][]float32, shuffles, t7s []float32) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -15741,14 +20695,19 @@ func quernRow2ValuesFloat32(r *host.Run, vs []float32, first2, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:20711:1
 func quernRow3ValuesFloat32(r *host.Run, vs []float32, first3, dimX int, lanes2 []int, os [][]float32, shuffles2, t9s []float32, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -15762,17 +20721,25 @@ func quernRow3ValuesFloat32(r *host.Run, vs []float32, first3, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:20743:1
 func quernRow4ValuesFloat32(r *host.Run, vs []float32, first4, dimX int, os [][]float32, shuffles3, t12s []float32) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -15783,14 +20750,19 @@ func quernRow4ValuesFloat32(r *host.Run, vs []float32, first4, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:20766:1
 func quernRow5ValuesFloat32(r *host.Run, vs []float32, first5, dimX int, os [][]float32, shuffleUps, t14s []float32) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -15801,14 +20773,19 @@ func quernRow5ValuesFloat32(r *host.Run, vs []float32, first5, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:20789:1
 func quernRow6ValuesFloat32(r *host.Run, vs []float32, first6, dimX int, lanes2 []int, os [][]float32, shuffleUps2, t16s []float32, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -15822,17 +20799,25 @@ func quernRow6ValuesFloat32(r *host.Run, vs []float32, first6, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:20821:1
 func quernRow7ValuesFloat32(r *host.Run, vs []float32, first7, dimX int, os [][]float32, shuffleUps3, t19s []float32) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -15843,14 +20828,19 @@ func quernRow7ValuesFloat32(r *host.Run, vs []float32, first7, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:20844:1
 func quernRow8ValuesFloat32(r *host.Run, vs []float32, first8, dimX int, os [][]float32, shuffleDowns, t21s []float32) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -15861,14 +20851,19 @@ func quernRow8ValuesFloat32(r *host.Run, vs []float32, first8, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:20867:1
 func quernRow9ValuesFloat32(r *host.Run, vs []float32, first9, dimX int, lanes2 []int, os [][]float32, shuffleDowns2, t23s []float32, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -15882,17 +20877,25 @@ func quernRow9ValuesFloat32(r *host.Run, vs []float32, first9, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:20899:1
 func quernRow10ValuesFloat32(r *host.Run, vs []float32, first10, dimX int, os [][]float32, shuffleDowns3, t26s []float32) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -15903,14 +20906,19 @@ func quernRow10ValuesFloat32(r *host.Run, vs []float32, first10, dimX int, os []
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:20922:1
 func quernRow11ValuesFloat32(r *host.Run, vs []float32, first11, dimX int, os [][]float32, shuffleXors, t28s []float32) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -15921,14 +20929,19 @@ func quernRow11ValuesFloat32(r *host.Run, vs []float32, first11, dimX int, os []
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:20945:1
 func quernRow12ValuesFloat32(r *host.Run, vs []float32, first12, dimX int, lanes2 []int, os [][]float32, shuffleXors2, t30s []float32, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -15942,17 +20955,25 @@ func quernRow12ValuesFloat32(r *host.Run, vs []float32, first12, dimX int, lanes
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:20977:1
 func quernRow13ValuesFloat32(r *host.Run, os [][]float32, first13, dimX int, shuffleXors3 []float32) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -15960,12 +20981,15 @@ func quernRow13ValuesFloat32(r *host.Run, os [][]float32, first13, dimX int, shu
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:20993:1
 func quernRow14ValuesFloat32(r *host.Run, os [][]float32, first14, dimX int, reduceAdds []float32) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -15973,12 +20997,15 @@ func quernRow14ValuesFloat32(r *host.Run, os [][]float32, first14, dimX int, red
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:21009:1
 func quernRow15ValuesFloat32(r *host.Run, os [][]float32, first15, dimX int, reduceMins []float32) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -15986,12 +21013,15 @@ func quernRow15ValuesFloat32(r *host.Run, os [][]float32, first15, dimX int, red
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:21025:1
 func quernRow16ValuesFloat32(r *host.Run, os [][]float32, first16, dimX int, reduceMaxs []float32) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -15999,12 +21029,15 @@ func quernRow16ValuesFloat32(r *host.Run, os [][]float32, first16, dimX int, red
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:21041:1
 func quernRow17ValuesFloat32(r *host.Run, os [][]float32, first17, dimX int, scanAdds []float32) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -16012,12 +21045,15 @@ func quernRow17ValuesFloat32(r *host.Run, os [][]float32, first17, dimX int, sca
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:21057:1
 func quernRow18ValuesFloat32(r *host.Run, vs []float32, first18, dimX int, os [][]float32, scanExclusiveAdds, givens5 []float32) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -16028,26 +21064,35 @@ func quernRow18ValuesFloat32(r *host.Run, vs []float32, first18, dimX int, os []
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:21080:1
 func quernRow19ValuesFloat32(r *host.Run, vs []float32, first19, dimX int, t39s []float32) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:21096:1
 func quernRow20ValuesFloat32(r *host.Run, vs []float32, first20, dimX int, shuffleXors4, t41s []float32) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -16055,13 +21100,17 @@ func quernRow20ValuesFloat32(r *host.Run, vs []float32, first20, dimX int, shuff
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:21114:1
 func quernRow21ValuesFloat32(r *host.Run, os [][]float32, first21, dimX int, reduceAdds2, shuffles4 []float32) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -16071,12 +21120,15 @@ func quernRow21ValuesFloat32(r *host.Run, os [][]float32, first21, dimX int, red
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:21132:1
 func quernRow22ValuesFloat32(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -16084,12 +21136,15 @@ func quernRow22ValuesFloat32(r *host.Run, matchAnys []uint32, first22, dimX int,
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:21148:1
 func quernRow23ValuesFloat32(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -16100,28 +21155,37 @@ func quernRow23ValuesFloat32(r *host.Run, matchAlls []uint32, first23, dimX int,
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:21173:1
 func quernRow24ValuesFloat32(r *host.Run, vs []float32, first24, dimX int, t47s []float32) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:21189:1
 func quernRow25ValuesFloat32(r *host.Run, vs []float32, first25, dimX int, shuffles5 []float32, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -16129,13 +21193,17 @@ func quernRow25ValuesFloat32(r *host.Run, vs []float32, first25, dimX int, shuff
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:21207:1
 func quernRow26ValuesFloat32(r *host.Run, vs []float32, first26, dimX int, ballots, ballots2 []uint32, t50s []float32, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -16148,14 +21216,19 @@ func quernRow26ValuesFloat32(r *host.Run, vs []float32, first26, dimX int, ballo
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:21232:1
 func quernRow27ValuesFloat32(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -16163,13 +21236,23 @@ func quernRow27ValuesFloat32(r *host.Run, matchAlls3 []uint32, first27, dimX int
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:21253:1
+func quernPlainValuesFloat64(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float64](r, 0), host.Slice[int32](r, 1), host.Slice[float64](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesFloat64(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesFloat64(r *host.Run) {
@@ -16251,241 +21334,431 @@ func quernHostValuesFloat64(r *host.Run) {
 				quernRow1ValuesFloat64(r, vs, first, dimX, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range dimZ {
+//line values.go:23:30000
 			for threadY := range dimY {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*dimY + threadY) * dimX
+//line values.go:26:30000
 				quernRow2ValuesFloat64(r, vs, first2, dimX, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range dimZ {
+//line values.go:24:30000
 			for threadY := range dimY {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*dimY + threadY) * dimX
+//line values.go:27:30000
 				quernRow3ValuesFloat64(r, vs, first3, dimX, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range dimZ {
+//line values.go:25:30000
 			for threadY := range dimY {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*dimY + threadY) * dimX
+//line values.go:28:30000
 				quernRow4ValuesFloat64(r, vs, first4, dimX, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range dimZ {
+//line values.go:26:30000
 			for threadY := range dimY {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*dimY + threadY) * dimX
+//line values.go:29:30000
 				quernRow5ValuesFloat64(r, vs, first5, dimX, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range dimZ {
+//line values.go:27:30000
 			for threadY := range dimY {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*dimY + threadY) * dimX
+//line values.go:30:30000
 				quernRow6ValuesFloat64(r, vs, first6, dimX, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range dimZ {
+//line values.go:28:30000
 			for threadY := range dimY {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*dimY + threadY) * dimX
+//line values.go:31:30000
 				quernRow7ValuesFloat64(r, vs, first7, dimX, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range dimZ {
+//line values.go:29:30000
 			for threadY := range dimY {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*dimY + threadY) * dimX
+//line values.go:32:30000
 				quernRow8ValuesFloat64(r, vs, first8, dimX, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range dimZ {
+//line values.go:30:30000
 			for threadY := range dimY {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*dimY + threadY) * dimX
+//line values.go:33:30000
 				quernRow9ValuesFloat64(r, vs, first9, dimX, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range dimZ {
+//line values.go:31:30000
 			for threadY := range dimY {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*dimY + threadY) * dimX
+//line values.go:34:30000
 				quernRow10ValuesFloat64(r, vs, first10, dimX, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range dimZ {
+//line values.go:32:30000
 			for threadY := range dimY {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*dimY + threadY) * dimX
+//line values.go:35:30000
 				quernRow11ValuesFloat64(r, vs, first11, dimX, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range dimZ {
+//line values.go:33:30000
 			for threadY := range dimY {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*dimY + threadY) * dimX
+//line values.go:36:30000
 				quernRow12ValuesFloat64(r, vs, first12, dimX, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range dimZ {
+//line values.go:34:30000
 			for threadY := range dimY {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*dimY + threadY) * dimX
+//line values.go:37:30000
 				quernRow13ValuesFloat64(r, os, first13, dimX, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range dimZ {
+//line values.go:35:30000
 			for threadY := range dimY {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*dimY + threadY) * dimX
+//line values.go:38:30000
 				quernRow14ValuesFloat64(r, os, first14, dimX, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range dimZ {
+//line values.go:36:30000
 			for threadY := range dimY {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*dimY + threadY) * dimX
+//line values.go:39:30000
 				quernRow15ValuesFloat64(r, os, first15, dimX, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range dimZ {
+//line values.go:37:30000
 			for threadY := range dimY {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*dimY + threadY) * dimX
+//line values.go:40:30000
 				quernRow16ValuesFloat64(r, os, first16, dimX, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range dimZ {
+//line values.go:38:30000
 			for threadY := range dimY {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*dimY + threadY) * dimX
+//line values.go:41:30000
 				quernRow17ValuesFloat64(r, os, first17, dimX, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range dimZ {
+//line values.go:39:30000
 			for threadY := range dimY {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow18ValuesFloat64(r, vs, first18, dimX, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range dimZ {
+//line values.go:40:30000
 			for threadY := range dimY {
+//line values.go:41:30000
 				first19 := (threadZ*dimY + threadY) * dimX
+//line values.go:42:30000
 				quernRow19ValuesFloat64(r, vs, first19, dimX, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range dimZ {
+//line values.go:47:30000
 			for threadY := range dimY {
+//line values.go:48:30000
 				first20 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				quernRow20ValuesFloat64(r, vs, first20, dimX, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range dimZ {
+//line values.go:54:30000
 			for threadY := range dimY {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*dimY + threadY) * dimX
+//line values.go:57:30000
 				quernRow21ValuesFloat64(r, os, first21, dimX, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range dimZ {
+//line values.go:41:30000
 			for threadY := range dimY {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*dimY + threadY) * dimX
+//line values.go:44:30000
 				start2 := dimX * (threadY + dimY*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesFloat64(r, matchAnys, first22, dimX, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range dimZ {
+//line values.go:42:30000
 			for threadY := range dimY {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*dimY + threadY) * dimX
+//line values.go:45:30000
 				start3 := dimX * (threadY + dimY*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesFloat64(r, matchAlls, first23, dimX, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range dimZ {
+//line values.go:44:30000
 			for threadY := range dimY {
+//line values.go:45:30000
 				first24 := (threadZ*dimY + threadY) * dimX
+//line values.go:46:30000
 				quernRow24ValuesFloat64(r, vs, first24, dimX, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range dimZ {
+//line values.go:51:30000
 			for threadY := range dimY {
+//line values.go:52:30000
 				first25 := (threadZ*dimY + threadY) * dimX
+//line values.go:53:30000
 				quernRow25ValuesFloat64(r, vs, first25, dimX, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range dimZ {
+//line values.go:58:30000
 			for threadY := range dimY {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*dimY + threadY) * dimX
+//line values.go:61:30000
 				start4 := dimX * (threadY + dimY*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesFloat64(r, vs, first26, dimX, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range dimZ {
+//line values.go:46:30000
 			for threadY := range dimY {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*dimY + threadY) * dimX
+//line values.go:49:30000
 				start5 := dimX * (threadY + dimY*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesFloat64(r, matchAlls3, first27, dimX, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:21762:1
 func quernRow1ValuesFloat64(r *host.Run, vs []float64, first, dimX int, lanes2 []int, os [][]float64, t5s, in []float64, base, start int, lanes []int32, out []float64, c int) {
 	vRow := vs[first:][:dimX]
 	laneRow := lanes2[first:][:dimX]
@@ -16495,25 +21768,35 @@ func quernRow1ValuesFloat64(r *host.Run, vs []float64, first, dimX int, lanes2 [
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:21800:1
 func quernRow2ValuesFloat64(r *host.Run, vs []float64, first2, dimX int, os [][]float64, shuffles, t7s []float64) {
 	vRow := vs[first2:][:dimX]
 	oRow := os[first2:][:dimX]
@@ -16524,14 +21807,19 @@ func quernRow2ValuesFloat64(r *host.Run, vs []float64, first2, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:21823:1
 func quernRow3ValuesFloat64(r *host.Run, vs []float64, first3, dimX int, lanes2 []int, os [][]float64, shuffles2, t9s []float64, givens []int) {
 	vRow := vs[first3:][:dimX]
 	laneRow := lanes2[first3:][:dimX]
@@ -16545,17 +21833,25 @@ func quernRow3ValuesFloat64(r *host.Run, vs []float64, first3, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:21855:1
 func quernRow4ValuesFloat64(r *host.Run, vs []float64, first4, dimX int, os [][]float64, shuffles3, t12s []float64) {
 	vRow := vs[first4:][:dimX]
 	oRow := os[first4:][:dimX]
@@ -16566,14 +21862,19 @@ func quernRow4ValuesFloat64(r *host.Run, vs []float64, first4, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:21878:1
 func quernRow5ValuesFloat64(r *host.Run, vs []float64, first5, dimX int, os [][]float64, shuffleUps, t14s []float64) {
 	vRow := vs[first5:][:dimX]
 	oRow := os[first5:][:dimX]
@@ -16584,14 +21885,19 @@ func quernRow5ValuesFloat64(r *host.Run, vs []float64, first5, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:21901:1
 func quernRow6ValuesFloat64(r *host.Run, vs []float64, first6, dimX int, lanes2 []int, os [][]float64, shuffleUps2, t16s []float64, givens2 []int) {
 	vRow := vs[first6:][:dimX]
 	laneRow := lanes2[first6:][:dimX]
@@ -16605,17 +21911,25 @@ func quernRow6ValuesFloat64(r *host.Run, vs []float64, first6, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:21933:1
 func quernRow7ValuesFloat64(r *host.Run, vs []float64, first7, dimX int, os [][]float64, shuffleUps3, t19s []float64) {
 	vRow := vs[first7:][:dimX]
 	oRow := os[first7:][:dimX]
@@ -16626,14 +21940,19 @@ func quernRow7ValuesFloat64(r *host.Run, vs []float64, first7, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:21956:1
 func quernRow8ValuesFloat64(r *host.Run, vs []float64, first8, dimX int, os [][]float64, shuffleDowns, t21s []float64) {
 	vRow := vs[first8:][:dimX]
 	oRow := os[first8:][:dimX]
@@ -16644,14 +21963,19 @@ func quernRow8ValuesFloat64(r *host.Run, vs []float64, first8, dimX int, os [][]
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:21979:1
 func quernRow9ValuesFloat64(r *host.Run, vs []float64, first9, dimX int, lanes2 []int, os [][]float64, shuffleDowns2, t23s []float64, givens3 []int) {
 	vRow := vs[first9:][:dimX]
 	laneRow := lanes2[first9:][:dimX]
@@ -16665,17 +21989,25 @@ func quernRow9ValuesFloat64(r *host.Run, vs []float64, first9, dimX int, lanes2 
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:22011:1
 func quernRow10ValuesFloat64(r *host.Run, vs []float64, first10, dimX int, os [][]float64, shuffleDowns3, t26s []float64) {
 	vRow := vs[first10:][:dimX]
 	oRow := os[first10:][:dimX]
@@ -16686,14 +22018,19 @@ func quernRow10ValuesFloat64(r *host.Run, vs []float64, first10, dimX int, os []
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:22034:1
 func quernRow11ValuesFloat64(r *host.Run, vs []float64, first11, dimX int, os [][]float64, shuffleXors, t28s []float64) {
 	vRow := vs[first11:][:dimX]
 	oRow := os[first11:][:dimX]
@@ -16704,14 +22041,19 @@ func quernRow11ValuesFloat64(r *host.Run, vs []float64, first11, dimX int, os []
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:22057:1
 func quernRow12ValuesFloat64(r *host.Run, vs []float64, first12, dimX int, lanes2 []int, os [][]float64, shuffleXors2, t30s []float64, givens4 []int) {
 	vRow := vs[first12:][:dimX]
 	laneRow := lanes2[first12:][:dimX]
@@ -16725,17 +22067,25 @@ func quernRow12ValuesFloat64(r *host.Run, vs []float64, first12, dimX int, lanes
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:22089:1
 func quernRow13ValuesFloat64(r *host.Run, os [][]float64, first13, dimX int, shuffleXors3 []float64) {
 	oRow := os[first13:][:dimX]
 	shuffleXorRow3 := shuffleXors3[first13:][:dimX]
@@ -16743,12 +22093,15 @@ func quernRow13ValuesFloat64(r *host.Run, os [][]float64, first13, dimX int, shu
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:22105:1
 func quernRow14ValuesFloat64(r *host.Run, os [][]float64, first14, dimX int, reduceAdds []float64) {
 	oRow := os[first14:][:dimX]
 	reduceAddRow := reduceAdds[first14:][:dimX]
@@ -16756,12 +22109,15 @@ func quernRow14ValuesFloat64(r *host.Run, os [][]float64, first14, dimX int, red
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:22121:1
 func quernRow15ValuesFloat64(r *host.Run, os [][]float64, first15, dimX int, reduceMins []float64) {
 	oRow := os[first15:][:dimX]
 	reduceMinRow := reduceMins[first15:][:dimX]
@@ -16769,12 +22125,15 @@ func quernRow15ValuesFloat64(r *host.Run, os [][]float64, first15, dimX int, red
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:22137:1
 func quernRow16ValuesFloat64(r *host.Run, os [][]float64, first16, dimX int, reduceMaxs []float64) {
 	oRow := os[first16:][:dimX]
 	reduceMaxRow := reduceMaxs[first16:][:dimX]
@@ -16782,12 +22141,15 @@ func quernRow16ValuesFloat64(r *host.Run, os [][]float64, first16, dimX int, red
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:22153:1
 func quernRow17ValuesFloat64(r *host.Run, os [][]float64, first17, dimX int, scanAdds []float64) {
 	oRow := os[first17:][:dimX]
 	scanAddRow := scanAdds[first17:][:dimX]
@@ -16795,12 +22157,15 @@ func quernRow17ValuesFloat64(r *host.Run, os [][]float64, first17, dimX int, sca
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:22169:1
 func quernRow18ValuesFloat64(r *host.Run, vs []float64, first18, dimX int, os [][]float64, scanExclusiveAdds, givens5 []float64) {
 	vRow := vs[first18:][:dimX]
 	oRow := os[first18:][:dimX]
@@ -16811,26 +22176,35 @@ func quernRow18ValuesFloat64(r *host.Run, vs []float64, first18, dimX int, os []
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:22192:1
 func quernRow19ValuesFloat64(r *host.Run, vs []float64, first19, dimX int, t39s []float64) {
 	vRow := vs[first19:][:dimX]
 	t39Row := t39s[first19:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:22208:1
 func quernRow20ValuesFloat64(r *host.Run, vs []float64, first20, dimX int, shuffleXors4, t41s []float64) {
 	vRow := vs[first20:][:dimX]
 	shuffleXorRow4 := shuffleXors4[first20:][:dimX]
@@ -16838,13 +22212,17 @@ func quernRow20ValuesFloat64(r *host.Run, vs []float64, first20, dimX int, shuff
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:22226:1
 func quernRow21ValuesFloat64(r *host.Run, os [][]float64, first21, dimX int, reduceAdds2, shuffles4 []float64) {
 	oRow := os[first21:][:dimX]
 	reduceAddRow2 := reduceAdds2[first21:][:dimX]
@@ -16854,12 +22232,15 @@ func quernRow21ValuesFloat64(r *host.Run, os [][]float64, first21, dimX int, red
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:22244:1
 func quernRow22ValuesFloat64(r *host.Run, matchAnys []uint32, first22, dimX int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:dimX]
 	for threadX := range dimX {
@@ -16867,12 +22248,15 @@ func quernRow22ValuesFloat64(r *host.Run, matchAnys []uint32, first22, dimX int,
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:22260:1
 func quernRow23ValuesFloat64(r *host.Run, matchAlls []uint32, first23, dimX int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:dimX]
 	matchAllRow2 := matchAlls2[first23:][:dimX]
@@ -16883,28 +22267,37 @@ func quernRow23ValuesFloat64(r *host.Run, matchAlls []uint32, first23, dimX int,
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:22285:1
 func quernRow24ValuesFloat64(r *host.Run, vs []float64, first24, dimX int, t47s []float64) {
 	vRow := vs[first24:][:dimX]
 	t47Row := t47s[first24:][:dimX]
 	for threadX := range dimX {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:22301:1
 func quernRow25ValuesFloat64(r *host.Run, vs []float64, first25, dimX int, shuffles5 []float64, givens6 []bool) {
 	vRow := vs[first25:][:dimX]
 	shuffleRow5 := shuffles5[first25:][:dimX]
@@ -16912,13 +22305,17 @@ func quernRow25ValuesFloat64(r *host.Run, vs []float64, first25, dimX int, shuff
 	for threadX := range dimX {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:22319:1
 func quernRow26ValuesFloat64(r *host.Run, vs []float64, first26, dimX int, ballots, ballots2 []uint32, t50s []float64, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:dimX]
 	ballotRow := ballots[first26:][:dimX]
@@ -16931,14 +22328,19 @@ func quernRow26ValuesFloat64(r *host.Run, vs []float64, first26, dimX int, ballo
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:22344:1
 func quernRow27ValuesFloat64(r *host.Run, matchAlls3 []uint32, first27, dimX int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:dimX]
 	for threadX := range dimX {
@@ -16946,13 +22348,23 @@ func quernRow27ValuesFloat64(r *host.Run, matchAlls3 []uint32, first27, dimX int
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:22365:1
+func quernPlainValuesDeclared(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[float32](r, 0), host.Slice[int32](r, 1), host.Slice[float32](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesDeclared(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesDeclared(r *host.Run) {
@@ -17031,241 +22443,431 @@ func quernHostValuesDeclared(r *host.Run) {
 				quernRow1ValuesDeclared(r, vs, first, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range 1 {
+//line values.go:23:30000
 			for threadY := range 2 {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*2 + threadY) * 64
+//line values.go:26:30000
 				quernRow2ValuesDeclared(r, vs, first2, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range 1 {
+//line values.go:24:30000
 			for threadY := range 2 {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*2 + threadY) * 64
+//line values.go:27:30000
 				quernRow3ValuesDeclared(r, vs, first3, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range 1 {
+//line values.go:25:30000
 			for threadY := range 2 {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*2 + threadY) * 64
+//line values.go:28:30000
 				quernRow4ValuesDeclared(r, vs, first4, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range 1 {
+//line values.go:26:30000
 			for threadY := range 2 {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*2 + threadY) * 64
+//line values.go:29:30000
 				quernRow5ValuesDeclared(r, vs, first5, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range 1 {
+//line values.go:27:30000
 			for threadY := range 2 {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*2 + threadY) * 64
+//line values.go:30:30000
 				quernRow6ValuesDeclared(r, vs, first6, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range 1 {
+//line values.go:28:30000
 			for threadY := range 2 {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*2 + threadY) * 64
+//line values.go:31:30000
 				quernRow7ValuesDeclared(r, vs, first7, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range 1 {
+//line values.go:29:30000
 			for threadY := range 2 {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*2 + threadY) * 64
+//line values.go:32:30000
 				quernRow8ValuesDeclared(r, vs, first8, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range 1 {
+//line values.go:30:30000
 			for threadY := range 2 {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*2 + threadY) * 64
+//line values.go:33:30000
 				quernRow9ValuesDeclared(r, vs, first9, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range 1 {
+//line values.go:31:30000
 			for threadY := range 2 {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*2 + threadY) * 64
+//line values.go:34:30000
 				quernRow10ValuesDeclared(r, vs, first10, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range 1 {
+//line values.go:32:30000
 			for threadY := range 2 {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*2 + threadY) * 64
+//line values.go:35:30000
 				quernRow11ValuesDeclared(r, vs, first11, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range 1 {
+//line values.go:33:30000
 			for threadY := range 2 {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*2 + threadY) * 64
+//line values.go:36:30000
 				quernRow12ValuesDeclared(r, vs, first12, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range 1 {
+//line values.go:34:30000
 			for threadY := range 2 {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*2 + threadY) * 64
+//line values.go:37:30000
 				quernRow13ValuesDeclared(r, os, first13, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range 1 {
+//line values.go:35:30000
 			for threadY := range 2 {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*2 + threadY) * 64
+//line values.go:38:30000
 				quernRow14ValuesDeclared(r, os, first14, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range 1 {
+//line values.go:36:30000
 			for threadY := range 2 {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*2 + threadY) * 64
+//line values.go:39:30000
 				quernRow15ValuesDeclared(r, os, first15, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range 1 {
+//line values.go:37:30000
 			for threadY := range 2 {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*2 + threadY) * 64
+//line values.go:40:30000
 				quernRow16ValuesDeclared(r, os, first16, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range 1 {
+//line values.go:38:30000
 			for threadY := range 2 {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*2 + threadY) * 64
+//line values.go:41:30000
 				quernRow17ValuesDeclared(r, os, first17, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range 1 {
+//line values.go:39:30000
 			for threadY := range 2 {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*2 + threadY) * 64
+//line values.go:42:30000
 				quernRow18ValuesDeclared(r, vs, first18, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range 1 {
+//line values.go:40:30000
 			for threadY := range 2 {
+//line values.go:41:30000
 				first19 := (threadZ*2 + threadY) * 64
+//line values.go:42:30000
 				quernRow19ValuesDeclared(r, vs, first19, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range 1 {
+//line values.go:47:30000
 			for threadY := range 2 {
+//line values.go:48:30000
 				first20 := (threadZ*2 + threadY) * 64
+//line values.go:49:30000
 				quernRow20ValuesDeclared(r, vs, first20, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range 1 {
+//line values.go:54:30000
 			for threadY := range 2 {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*2 + threadY) * 64
+//line values.go:57:30000
 				quernRow21ValuesDeclared(r, os, first21, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range 1 {
+//line values.go:41:30000
 			for threadY := range 2 {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*2 + threadY) * 64
+//line values.go:44:30000
 				start2 := 64 * (threadY + 2*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesDeclared(r, matchAnys, first22, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range 1 {
+//line values.go:42:30000
 			for threadY := range 2 {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*2 + threadY) * 64
+//line values.go:45:30000
 				start3 := 64 * (threadY + 2*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesDeclared(r, matchAlls, first23, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range 1 {
+//line values.go:44:30000
 			for threadY := range 2 {
+//line values.go:45:30000
 				first24 := (threadZ*2 + threadY) * 64
+//line values.go:46:30000
 				quernRow24ValuesDeclared(r, vs, first24, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range 1 {
+//line values.go:51:30000
 			for threadY := range 2 {
+//line values.go:52:30000
 				first25 := (threadZ*2 + threadY) * 64
+//line values.go:53:30000
 				quernRow25ValuesDeclared(r, vs, first25, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range 1 {
+//line values.go:58:30000
 			for threadY := range 2 {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*2 + threadY) * 64
+//line values.go:61:30000
 				start4 := 64 * (threadY + 2*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesDeclared(r, vs, first26, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range 1 {
+//line values.go:46:30000
 			for threadY := range 2 {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*2 + threadY) * 64
+//line values.go:49:30000
 				start5 := 64 * (threadY + 2*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesDeclared(r, matchAlls3, first27, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:22871:1
 func quernRow1ValuesDeclared(r *host.Run, vs []float32, first int, lanes2 []int, os [][]float32, t5s, in []float32, base, start int, lanes []int32, out []float32, c int) {
 	vRow := vs[first:][:64]
 	laneRow := lanes2[first:][:64]
@@ -17275,25 +22877,35 @@ func quernRow1ValuesDeclared(r *host.Run, vs []float32, first int, lanes2 []int,
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:22909:1
 func quernRow2ValuesDeclared(r *host.Run, vs []float32, first2 int, os [][]float32, shuffles, t7s []float32) {
 	vRow := vs[first2:][:64]
 	oRow := os[first2:][:64]
@@ -17304,14 +22916,19 @@ func quernRow2ValuesDeclared(r *host.Run, vs []float32, first2 int, os [][]float
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:22932:1
 func quernRow3ValuesDeclared(r *host.Run, vs []float32, first3 int, lanes2 []int, os [][]float32, shuffles2, t9s []float32, givens []int) {
 	vRow := vs[first3:][:64]
 	laneRow := lanes2[first3:][:64]
@@ -17325,17 +22942,25 @@ func quernRow3ValuesDeclared(r *host.Run, vs []float32, first3 int, lanes2 []int
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:22964:1
 func quernRow4ValuesDeclared(r *host.Run, vs []float32, first4 int, os [][]float32, shuffles3, t12s []float32) {
 	vRow := vs[first4:][:64]
 	oRow := os[first4:][:64]
@@ -17346,14 +22971,19 @@ func quernRow4ValuesDeclared(r *host.Run, vs []float32, first4 int, os [][]float
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:22987:1
 func quernRow5ValuesDeclared(r *host.Run, vs []float32, first5 int, os [][]float32, shuffleUps, t14s []float32) {
 	vRow := vs[first5:][:64]
 	oRow := os[first5:][:64]
@@ -17364,14 +22994,19 @@ func quernRow5ValuesDeclared(r *host.Run, vs []float32, first5 int, os [][]float
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:23010:1
 func quernRow6ValuesDeclared(r *host.Run, vs []float32, first6 int, lanes2 []int, os [][]float32, shuffleUps2, t16s []float32, givens2 []int) {
 	vRow := vs[first6:][:64]
 	laneRow := lanes2[first6:][:64]
@@ -17385,17 +23020,25 @@ func quernRow6ValuesDeclared(r *host.Run, vs []float32, first6 int, lanes2 []int
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:23042:1
 func quernRow7ValuesDeclared(r *host.Run, vs []float32, first7 int, os [][]float32, shuffleUps3, t19s []float32) {
 	vRow := vs[first7:][:64]
 	oRow := os[first7:][:64]
@@ -17406,14 +23049,19 @@ func quernRow7ValuesDeclared(r *host.Run, vs []float32, first7 int, os [][]float
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:23065:1
 func quernRow8ValuesDeclared(r *host.Run, vs []float32, first8 int, os [][]float32, shuffleDowns, t21s []float32) {
 	vRow := vs[first8:][:64]
 	oRow := os[first8:][:64]
@@ -17424,14 +23072,19 @@ func quernRow8ValuesDeclared(r *host.Run, vs []float32, first8 int, os [][]float
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:23088:1
 func quernRow9ValuesDeclared(r *host.Run, vs []float32, first9 int, lanes2 []int, os [][]float32, shuffleDowns2, t23s []float32, givens3 []int) {
 	vRow := vs[first9:][:64]
 	laneRow := lanes2[first9:][:64]
@@ -17445,17 +23098,25 @@ func quernRow9ValuesDeclared(r *host.Run, vs []float32, first9 int, lanes2 []int
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:23120:1
 func quernRow10ValuesDeclared(r *host.Run, vs []float32, first10 int, os [][]float32, shuffleDowns3, t26s []float32) {
 	vRow := vs[first10:][:64]
 	oRow := os[first10:][:64]
@@ -17466,14 +23127,19 @@ func quernRow10ValuesDeclared(r *host.Run, vs []float32, first10 int, os [][]flo
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:23143:1
 func quernRow11ValuesDeclared(r *host.Run, vs []float32, first11 int, os [][]float32, shuffleXors, t28s []float32) {
 	vRow := vs[first11:][:64]
 	oRow := os[first11:][:64]
@@ -17484,14 +23150,19 @@ func quernRow11ValuesDeclared(r *host.Run, vs []float32, first11 int, os [][]flo
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:23166:1
 func quernRow12ValuesDeclared(r *host.Run, vs []float32, first12 int, lanes2 []int, os [][]float32, shuffleXors2, t30s []float32, givens4 []int) {
 	vRow := vs[first12:][:64]
 	laneRow := lanes2[first12:][:64]
@@ -17505,17 +23176,25 @@ func quernRow12ValuesDeclared(r *host.Run, vs []float32, first12 int, lanes2 []i
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:23198:1
 func quernRow13ValuesDeclared(r *host.Run, os [][]float32, first13 int, shuffleXors3 []float32) {
 	oRow := os[first13:][:64]
 	shuffleXorRow3 := shuffleXors3[first13:][:64]
@@ -17523,12 +23202,15 @@ func quernRow13ValuesDeclared(r *host.Run, os [][]float32, first13 int, shuffleX
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:23214:1
 func quernRow14ValuesDeclared(r *host.Run, os [][]float32, first14 int, reduceAdds []float32) {
 	oRow := os[first14:][:64]
 	reduceAddRow := reduceAdds[first14:][:64]
@@ -17536,12 +23218,15 @@ func quernRow14ValuesDeclared(r *host.Run, os [][]float32, first14 int, reduceAd
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:23230:1
 func quernRow15ValuesDeclared(r *host.Run, os [][]float32, first15 int, reduceMins []float32) {
 	oRow := os[first15:][:64]
 	reduceMinRow := reduceMins[first15:][:64]
@@ -17549,12 +23234,15 @@ func quernRow15ValuesDeclared(r *host.Run, os [][]float32, first15 int, reduceMi
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:23246:1
 func quernRow16ValuesDeclared(r *host.Run, os [][]float32, first16 int, reduceMaxs []float32) {
 	oRow := os[first16:][:64]
 	reduceMaxRow := reduceMaxs[first16:][:64]
@@ -17562,12 +23250,15 @@ func quernRow16ValuesDeclared(r *host.Run, os [][]float32, first16 int, reduceMa
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:23262:1
 func quernRow17ValuesDeclared(r *host.Run, os [][]float32, first17 int, scanAdds []float32) {
 	oRow := os[first17:][:64]
 	scanAddRow := scanAdds[first17:][:64]
@@ -17575,12 +23266,15 @@ func quernRow17ValuesDeclared(r *host.Run, os [][]float32, first17 int, scanAdds
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:23278:1
 func quernRow18ValuesDeclared(r *host.Run, vs []float32, first18 int, os [][]float32, scanExclusiveAdds, givens5 []float32) {
 	vRow := vs[first18:][:64]
 	oRow := os[first18:][:64]
@@ -17591,26 +23285,35 @@ func quernRow18ValuesDeclared(r *host.Run, vs []float32, first18 int, os [][]flo
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:23301:1
 func quernRow19ValuesDeclared(r *host.Run, vs []float32, first19 int, t39s []float32) {
 	vRow := vs[first19:][:64]
 	t39Row := t39s[first19:][:64]
 	for threadX := range 64 {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:23317:1
 func quernRow20ValuesDeclared(r *host.Run, vs []float32, first20 int, shuffleXors4, t41s []float32) {
 	vRow := vs[first20:][:64]
 	shuffleXorRow4 := shuffleXors4[first20:][:64]
@@ -17618,13 +23321,17 @@ func quernRow20ValuesDeclared(r *host.Run, vs []float32, first20 int, shuffleXor
 	for threadX := range 64 {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:23335:1
 func quernRow21ValuesDeclared(r *host.Run, os [][]float32, first21 int, reduceAdds2, shuffles4 []float32) {
 	oRow := os[first21:][:64]
 	reduceAddRow2 := reduceAdds2[first21:][:64]
@@ -17634,12 +23341,15 @@ func quernRow21ValuesDeclared(r *host.Run, os [][]float32, first21 int, reduceAd
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:23353:1
 func quernRow22ValuesDeclared(r *host.Run, matchAnys []uint32, first22 int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:64]
 	for threadX := range 64 {
@@ -17647,12 +23357,15 @@ func quernRow22ValuesDeclared(r *host.Run, matchAnys []uint32, first22 int, mask
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:23369:1
 func quernRow23ValuesDeclared(r *host.Run, matchAlls []uint32, first23 int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:64]
 	matchAllRow2 := matchAlls2[first23:][:64]
@@ -17663,28 +23376,37 @@ func quernRow23ValuesDeclared(r *host.Run, matchAlls []uint32, first23 int, matc
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:23394:1
 func quernRow24ValuesDeclared(r *host.Run, vs []float32, first24 int, t47s []float32) {
 	vRow := vs[first24:][:64]
 	t47Row := t47s[first24:][:64]
 	for threadX := range 64 {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:23410:1
 func quernRow25ValuesDeclared(r *host.Run, vs []float32, first25 int, shuffles5 []float32, givens6 []bool) {
 	vRow := vs[first25:][:64]
 	shuffleRow5 := shuffles5[first25:][:64]
@@ -17692,13 +23414,17 @@ func quernRow25ValuesDeclared(r *host.Run, vs []float32, first25 int, shuffles5 
 	for threadX := range 64 {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:23428:1
 func quernRow26ValuesDeclared(r *host.Run, vs []float32, first26 int, ballots, ballots2 []uint32, t50s []float32, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:64]
 	ballotRow := ballots[first26:][:64]
@@ -17711,14 +23437,19 @@ func quernRow26ValuesDeclared(r *host.Run, vs []float32, first26 int, ballots, b
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:23453:1
 func quernRow27ValuesDeclared(r *host.Run, matchAlls3 []uint32, first27 int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:64]
 	for threadX := range 64 {
@@ -17726,13 +23457,23 @@ func quernRow27ValuesDeclared(r *host.Run, matchAlls3 []uint32, first27 int, mas
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
+}
+
+//line quern_gen.go:23474:1
+func quernPlainValuesPartial(r *host.Run) {
+	v0, v1, v2, v3 := host.Slice[int64](r, 0), host.Slice[int32](r, 1), host.Slice[int64](r, 2), host.Slice[uint32](r, 3)
+	host.Plain(r, func(t kernel.Thread) { quern_valuesPartial(t, v0, v1, v2, v3) })
 }
 
 func quernHostValuesPartial(r *host.Run) {
@@ -17811,241 +23552,431 @@ func quernHostValuesPartial(r *host.Run) {
 				quernRow1ValuesPartial(r, vs, first, lanes2, os, t5s, in, base, start, lanes, out, c)
 			}
 		}
-//line values.go:21
+//line values.go:21:30000
 		host.Shuffle(shuffles, t5s, 0)
+//line values.go:22:30000
 		for threadZ := range 1 {
+//line values.go:23:30000
 			for threadY := range 9 {
+//line values.go:24:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:25:30000
 				first2 := (threadZ*9 + threadY) * 7
+//line values.go:26:30000
 				quernRow2ValuesPartial(r, vs, first2, os, shuffles, t7s)
+//line values.go:27:30000
 			}
+//line values.go:28:30000
 		}
-//line values.go:22
+//line values.go:22:30000
 		host.Shuffle(shuffles2, t7s, 21)
+//line values.go:23:30000
 		for threadZ := range 1 {
+//line values.go:24:30000
 			for threadY := range 9 {
+//line values.go:25:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:26:30000
 				first3 := (threadZ*9 + threadY) * 7
+//line values.go:27:30000
 				quernRow3ValuesPartial(r, vs, first3, lanes2, os, shuffles2, t9s, givens)
+//line values.go:28:30000
 			}
+//line values.go:29:30000
 		}
-//line values.go:23
+//line values.go:23:30000
 		host.Gather(shuffles3, t9s, givens)
+//line values.go:24:30000
 		for threadZ := range 1 {
+//line values.go:25:30000
 			for threadY := range 9 {
+//line values.go:26:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:27:30000
 				first4 := (threadZ*9 + threadY) * 7
+//line values.go:28:30000
 				quernRow4ValuesPartial(r, vs, first4, os, shuffles3, t12s)
+//line values.go:29:30000
 			}
+//line values.go:30:30000
 		}
-//line values.go:24
+//line values.go:24:30000
 		host.ShuffleUp(shuffleUps, t12s, 1)
+//line values.go:25:30000
 		for threadZ := range 1 {
+//line values.go:26:30000
 			for threadY := range 9 {
+//line values.go:27:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:28:30000
 				first5 := (threadZ*9 + threadY) * 7
+//line values.go:29:30000
 				quernRow5ValuesPartial(r, vs, first5, os, shuffleUps, t14s)
+//line values.go:30:30000
 			}
+//line values.go:31:30000
 		}
-//line values.go:25
+//line values.go:25:30000
 		host.ShuffleUp(shuffleUps2, t14s, 31)
+//line values.go:26:30000
 		for threadZ := range 1 {
+//line values.go:27:30000
 			for threadY := range 9 {
+//line values.go:28:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:29:30000
 				first6 := (threadZ*9 + threadY) * 7
+//line values.go:30:30000
 				quernRow6ValuesPartial(r, vs, first6, lanes2, os, shuffleUps2, t16s, givens2)
+//line values.go:31:30000
 			}
+//line values.go:32:30000
 		}
-//line values.go:26
+//line values.go:26:30000
 		host.Gather(shuffleUps3, t16s, givens2)
+//line values.go:27:30000
 		for threadZ := range 1 {
+//line values.go:28:30000
 			for threadY := range 9 {
+//line values.go:29:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:30:30000
 				first7 := (threadZ*9 + threadY) * 7
+//line values.go:31:30000
 				quernRow7ValuesPartial(r, vs, first7, os, shuffleUps3, t19s)
+//line values.go:32:30000
 			}
+//line values.go:33:30000
 		}
-//line values.go:27
+//line values.go:27:30000
 		host.ShuffleDown(shuffleDowns, t19s, 4)
+//line values.go:28:30000
 		for threadZ := range 1 {
+//line values.go:29:30000
 			for threadY := range 9 {
+//line values.go:30:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:31:30000
 				first8 := (threadZ*9 + threadY) * 7
+//line values.go:32:30000
 				quernRow8ValuesPartial(r, vs, first8, os, shuffleDowns, t21s)
+//line values.go:33:30000
 			}
+//line values.go:34:30000
 		}
-//line values.go:28
+//line values.go:28:30000
 		host.ShuffleDown(shuffleDowns2, t21s, 0)
+//line values.go:29:30000
 		for threadZ := range 1 {
+//line values.go:30:30000
 			for threadY := range 9 {
+//line values.go:31:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:32:30000
 				first9 := (threadZ*9 + threadY) * 7
+//line values.go:33:30000
 				quernRow9ValuesPartial(r, vs, first9, lanes2, os, shuffleDowns2, t23s, givens3)
+//line values.go:34:30000
 			}
+//line values.go:35:30000
 		}
-//line values.go:29
+//line values.go:29:30000
 		host.Gather(shuffleDowns3, t23s, givens3)
+//line values.go:30:30000
 		for threadZ := range 1 {
+//line values.go:31:30000
 			for threadY := range 9 {
+//line values.go:32:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:33:30000
 				first10 := (threadZ*9 + threadY) * 7
+//line values.go:34:30000
 				quernRow10ValuesPartial(r, vs, first10, os, shuffleDowns3, t26s)
+//line values.go:35:30000
 			}
+//line values.go:36:30000
 		}
-//line values.go:30
+//line values.go:30:30000
 		host.ShuffleXor(shuffleXors, t26s, 16)
+//line values.go:31:30000
 		for threadZ := range 1 {
+//line values.go:32:30000
 			for threadY := range 9 {
+//line values.go:33:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:34:30000
 				first11 := (threadZ*9 + threadY) * 7
+//line values.go:35:30000
 				quernRow11ValuesPartial(r, vs, first11, os, shuffleXors, t28s)
+//line values.go:36:30000
 			}
+//line values.go:37:30000
 		}
-//line values.go:31
+//line values.go:31:30000
 		host.ShuffleXor(shuffleXors2, t28s, 5)
+//line values.go:32:30000
 		for threadZ := range 1 {
+//line values.go:33:30000
 			for threadY := range 9 {
+//line values.go:34:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:35:30000
 				first12 := (threadZ*9 + threadY) * 7
+//line values.go:36:30000
 				quernRow12ValuesPartial(r, vs, first12, lanes2, os, shuffleXors2, t30s, givens4)
+//line values.go:37:30000
 			}
+//line values.go:38:30000
 		}
-//line values.go:32
+//line values.go:32:30000
 		host.Gather(shuffleXors3, t30s, givens4)
+//line values.go:33:30000
 		for threadZ := range 1 {
+//line values.go:34:30000
 			for threadY := range 9 {
+//line values.go:35:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:36:30000
 				first13 := (threadZ*9 + threadY) * 7
+//line values.go:37:30000
 				quernRow13ValuesPartial(r, os, first13, shuffleXors3)
+//line values.go:38:30000
 			}
+//line values.go:39:30000
 		}
-//line values.go:33
+//line values.go:33:30000
 		host.ReduceAdd(reduceAdds, vs)
+//line values.go:34:30000
 		for threadZ := range 1 {
+//line values.go:35:30000
 			for threadY := range 9 {
+//line values.go:36:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:37:30000
 				first14 := (threadZ*9 + threadY) * 7
+//line values.go:38:30000
 				quernRow14ValuesPartial(r, os, first14, reduceAdds)
+//line values.go:39:30000
 			}
+//line values.go:40:30000
 		}
-//line values.go:34
+//line values.go:34:30000
 		host.ReduceMin(reduceMins, vs)
+//line values.go:35:30000
 		for threadZ := range 1 {
+//line values.go:36:30000
 			for threadY := range 9 {
+//line values.go:37:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:38:30000
 				first15 := (threadZ*9 + threadY) * 7
+//line values.go:39:30000
 				quernRow15ValuesPartial(r, os, first15, reduceMins)
+//line values.go:40:30000
 			}
+//line values.go:41:30000
 		}
-//line values.go:35
+//line values.go:35:30000
 		host.ReduceMax(reduceMaxs, vs)
+//line values.go:36:30000
 		for threadZ := range 1 {
+//line values.go:37:30000
 			for threadY := range 9 {
+//line values.go:38:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:39:30000
 				first16 := (threadZ*9 + threadY) * 7
+//line values.go:40:30000
 				quernRow16ValuesPartial(r, os, first16, reduceMaxs)
+//line values.go:41:30000
 			}
+//line values.go:42:30000
 		}
-//line values.go:36
+//line values.go:36:30000
 		host.ScanAdd(scanAdds, vs)
+//line values.go:37:30000
 		for threadZ := range 1 {
+//line values.go:38:30000
 			for threadY := range 9 {
+//line values.go:39:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:40:30000
 				first17 := (threadZ*9 + threadY) * 7
+//line values.go:41:30000
 				quernRow17ValuesPartial(r, os, first17, scanAdds)
+//line values.go:42:30000
 			}
+//line values.go:43:30000
 		}
-//line values.go:37
+//line values.go:37:30000
 		host.ScanExclusiveAdd(scanExclusiveAdds, vs)
+//line values.go:38:30000
 		for threadZ := range 1 {
+//line values.go:39:30000
 			for threadY := range 9 {
+//line values.go:40:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:41:30000
 				first18 := (threadZ*9 + threadY) * 7
+//line values.go:42:30000
 				quernRow18ValuesPartial(r, vs, first18, os, scanExclusiveAdds, givens5)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
-//line values.go:38
+//line values.go:38:30000
 		host.ReduceAdd(reduceAdds2, givens5)
+//line values.go:39:30000
 		for threadZ := range 1 {
+//line values.go:40:30000
 			for threadY := range 9 {
+//line values.go:41:30000
 				first19 := (threadZ*9 + threadY) * 7
+//line values.go:42:30000
 				quernRow19ValuesPartial(r, vs, first19, t39s)
+//line values.go:43:30000
 			}
+//line values.go:44:30000
 		}
+//line values.go:45:30000
 		host.ShuffleXor(shuffleXors4, t39s, 1)
+//line values.go:46:30000
 		for threadZ := range 1 {
+//line values.go:47:30000
 			for threadY := range 9 {
+//line values.go:48:30000
 				first20 := (threadZ*9 + threadY) * 7
+//line values.go:49:30000
 				quernRow20ValuesPartial(r, vs, first20, shuffleXors4, t41s)
+//line values.go:50:30000
 			}
+//line values.go:51:30000
 		}
+//line values.go:52:30000
 		host.Shuffle(shuffles4, t41s, 3)
+//line values.go:53:30000
 		for threadZ := range 1 {
+//line values.go:54:30000
 			for threadY := range 9 {
+//line values.go:55:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:56:30000
 				first21 := (threadZ*9 + threadY) * 7
+//line values.go:57:30000
 				quernRow21ValuesPartial(r, os, first21, reduceAdds2, shuffles4)
+//line values.go:58:30000
 			}
+//line values.go:59:30000
 		}
-//line values.go:39
+//line values.go:39:30000
 		host.MatchAny(matchAnys, vs)
+//line values.go:40:30000
 		for threadZ := range 1 {
+//line values.go:41:30000
 			for threadY := range 9 {
+//line values.go:42:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:43:30000
 				first22 := (threadZ*9 + threadY) * 7
+//line values.go:44:30000
 				start2 := 7 * (threadY + 9*threadZ)
+//line values.go:45:30000
 				quernRow22ValuesPartial(r, matchAnys, first22, masks, base, start2)
+//line values.go:46:30000
 			}
+//line values.go:47:30000
 		}
-//line values.go:40
+//line values.go:40:30000
 		host.MatchAll(matchAlls, matchAlls2, vs)
+//line values.go:41:30000
 		for threadZ := range 1 {
+//line values.go:42:30000
 			for threadY := range 9 {
+//line values.go:43:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:44:30000
 				first23 := (threadZ*9 + threadY) * 7
+//line values.go:45:30000
 				start3 := 7 * (threadY + 9*threadZ)
+//line values.go:46:30000
 				quernRow23ValuesPartial(r, matchAlls, first23, matchAlls2, alls, masks, base, start3)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
-//line values.go:42
+//line values.go:42:30000
 		host.Ballot(ballots, alls)
+//line values.go:43:30000
 		for threadZ := range 1 {
+//line values.go:44:30000
 			for threadY := range 9 {
+//line values.go:45:30000
 				first24 := (threadZ*9 + threadY) * 7
+//line values.go:46:30000
 				quernRow24ValuesPartial(r, vs, first24, t47s)
+//line values.go:47:30000
 			}
+//line values.go:48:30000
 		}
+//line values.go:49:30000
 		host.Shuffle(shuffles5, t47s, 7)
+//line values.go:50:30000
 		for threadZ := range 1 {
+//line values.go:51:30000
 			for threadY := range 9 {
+//line values.go:52:30000
 				first25 := (threadZ*9 + threadY) * 7
+//line values.go:53:30000
 				quernRow25ValuesPartial(r, vs, first25, shuffles5, givens6)
+//line values.go:54:30000
 			}
+//line values.go:55:30000
 		}
+//line values.go:56:30000
 		host.Ballot(ballots2, givens6)
+//line values.go:57:30000
 		for threadZ := range 1 {
+//line values.go:58:30000
 			for threadY := range 9 {
+//line values.go:59:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:60:30000
 				first26 := (threadZ*9 + threadY) * 7
+//line values.go:61:30000
 				start4 := 7 * (threadY + 9*threadZ)
+//line values.go:62:30000
 				quernRow26ValuesPartial(r, vs, first26, ballots, ballots2, t50s, masks, base, start4)
+//line values.go:63:30000
 			}
+//line values.go:64:30000
 		}
-//line values.go:43
+//line values.go:43:30000
 		host.Shuffle(shuffles6, t50s, 0)
+//line values.go:44:30000
 		host.MatchAll(matchAlls3, nil, shuffles6)
+//line values.go:45:30000
 		for threadZ := range 1 {
+//line values.go:46:30000
 			for threadY := range 9 {
+//line values.go:47:30000
 				r.ThreadIdx.Y, r.ThreadIdx.Z = threadY, threadZ
+//line values.go:48:30000
 				first27 := (threadZ*9 + threadY) * 7
+//line values.go:49:30000
 				start5 := 7 * (threadY + 9*threadZ)
+//line values.go:50:30000
 				quernRow27ValuesPartial(r, matchAlls3, first27, masks, base, start5)
+//line values.go:51:30000
 			}
+//line values.go:52:30000
 		}
+//line values.go:53:30000
 	}
+//line values.go:54:30000
 }
 
 //go:noinline
+//line quern_gen.go:23980:1
 func quernRow1ValuesPartial(r *host.Run, vs []int64, first int, lanes2 []int, os [][]int64, t5s, in []int64, base, start int, lanes []int32, out []int64, c int) {
 	vRow := vs[first:][:7]
 	laneRow := lanes2[first:][:7]
@@ -18055,25 +23986,35 @@ func quernRow1ValuesPartial(r *host.Run, vs []int64, first int, lanes2 []int, os
 		r.ThreadIdx.X = threadX
 		i := threadX + start
 		result0 := base + i
-//line values.go:19
+//line values.go:19:30000
 		t2 := in[result0]
-//line values.go:19
+//line values.go:19:30000
 		t3 := int(lanes[result0])
+//line values.go:20:30000
 		v := t2
+//line values.go:21:30000
 		lane := t3
-//line values.go:20
+//line values.go:20:30000
 		t4 := result0 * 20
-//line values.go:20
+//line values.go:20:30000
 		o := out[t4:][:c]
+//line values.go:21:30000
 		t5 := v
+//line values.go:22:30000
 		vRow[threadX] = v
+//line values.go:23:30000
 		laneRow[threadX] = lane
+//line values.go:24:30000
 		oRow[threadX] = o
+//line values.go:25:30000
 		t5Row[threadX] = t5
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:24018:1
 func quernRow2ValuesPartial(r *host.Run, vs []int64, first2 int, os [][]int64, shuffles, t7s []int64) {
 	vRow := vs[first2:][:7]
 	oRow := os[first2:][:7]
@@ -18084,14 +24025,19 @@ func quernRow2ValuesPartial(r *host.Run, vs []int64, first2 int, os [][]int64, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle := shuffleRow[threadX]
-//line values.go:21
+//line values.go:21:30000
 		o[0] = shuffle
+//line values.go:22:30000
 		t7 := v
+//line values.go:23:30000
 		t7Row[threadX] = t7
+//line values.go:24:30000
 	}
+//line values.go:25:30000
 }
 
 //go:noinline
+//line quern_gen.go:24041:1
 func quernRow3ValuesPartial(r *host.Run, vs []int64, first3 int, lanes2 []int, os [][]int64, shuffles2, t9s []int64, givens []int) {
 	vRow := vs[first3:][:7]
 	laneRow := lanes2[first3:][:7]
@@ -18105,17 +24051,25 @@ func quernRow3ValuesPartial(r *host.Run, vs []int64, first3 int, lanes2 []int, o
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffle2 := shuffleRow2[threadX]
-//line values.go:22
+//line values.go:22:30000
 		o[1] = shuffle2
+//line values.go:23:30000
 		t9 := v
+//line values.go:24:30000
 		t10 := lane
+//line values.go:25:30000
 		given := t10 & 31
+//line values.go:26:30000
 		t9Row[threadX] = t9
+//line values.go:27:30000
 		givenRow[threadX] = given
+//line values.go:28:30000
 	}
+//line values.go:29:30000
 }
 
 //go:noinline
+//line quern_gen.go:24073:1
 func quernRow4ValuesPartial(r *host.Run, vs []int64, first4 int, os [][]int64, shuffles3, t12s []int64) {
 	vRow := vs[first4:][:7]
 	oRow := os[first4:][:7]
@@ -18126,14 +24080,19 @@ func quernRow4ValuesPartial(r *host.Run, vs []int64, first4 int, os [][]int64, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffle3 := shuffleRow3[threadX]
-//line values.go:23
+//line values.go:23:30000
 		o[2] = shuffle3
+//line values.go:24:30000
 		t12 := v
+//line values.go:25:30000
 		t12Row[threadX] = t12
+//line values.go:26:30000
 	}
+//line values.go:27:30000
 }
 
 //go:noinline
+//line quern_gen.go:24096:1
 func quernRow5ValuesPartial(r *host.Run, vs []int64, first5 int, os [][]int64, shuffleUps, t14s []int64) {
 	vRow := vs[first5:][:7]
 	oRow := os[first5:][:7]
@@ -18144,14 +24103,19 @@ func quernRow5ValuesPartial(r *host.Run, vs []int64, first5 int, os [][]int64, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp := shuffleUpRow[threadX]
-//line values.go:24
+//line values.go:24:30000
 		o[3] = shuffleUp
+//line values.go:25:30000
 		t14 := v
+//line values.go:26:30000
 		t14Row[threadX] = t14
+//line values.go:27:30000
 	}
+//line values.go:28:30000
 }
 
 //go:noinline
+//line quern_gen.go:24119:1
 func quernRow6ValuesPartial(r *host.Run, vs []int64, first6 int, lanes2 []int, os [][]int64, shuffleUps2, t16s []int64, givens2 []int) {
 	vRow := vs[first6:][:7]
 	laneRow := lanes2[first6:][:7]
@@ -18165,17 +24129,25 @@ func quernRow6ValuesPartial(r *host.Run, vs []int64, first6 int, lanes2 []int, o
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleUp2 := shuffleUpRow2[threadX]
-//line values.go:25
+//line values.go:25:30000
 		o[4] = shuffleUp2
+//line values.go:26:30000
 		t16 := v
+//line values.go:27:30000
 		t17 := lane
+//line values.go:28:30000
 		given2 := (threadX+first6)&31 - t17&31
+//line values.go:29:30000
 		t16Row[threadX] = t16
+//line values.go:30:30000
 		givenRow2[threadX] = given2
+//line values.go:31:30000
 	}
+//line values.go:32:30000
 }
 
 //go:noinline
+//line quern_gen.go:24151:1
 func quernRow7ValuesPartial(r *host.Run, vs []int64, first7 int, os [][]int64, shuffleUps3, t19s []int64) {
 	vRow := vs[first7:][:7]
 	oRow := os[first7:][:7]
@@ -18186,14 +24158,19 @@ func quernRow7ValuesPartial(r *host.Run, vs []int64, first7 int, os [][]int64, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleUp3 := shuffleUpRow3[threadX]
-//line values.go:26
+//line values.go:26:30000
 		o[5] = shuffleUp3
+//line values.go:27:30000
 		t19 := v
+//line values.go:28:30000
 		t19Row[threadX] = t19
+//line values.go:29:30000
 	}
+//line values.go:30:30000
 }
 
 //go:noinline
+//line quern_gen.go:24174:1
 func quernRow8ValuesPartial(r *host.Run, vs []int64, first8 int, os [][]int64, shuffleDowns, t21s []int64) {
 	vRow := vs[first8:][:7]
 	oRow := os[first8:][:7]
@@ -18204,14 +24181,19 @@ func quernRow8ValuesPartial(r *host.Run, vs []int64, first8 int, os [][]int64, s
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown := shuffleDownRow[threadX]
-//line values.go:27
+//line values.go:27:30000
 		o[6] = shuffleDown
+//line values.go:28:30000
 		t21 := v
+//line values.go:29:30000
 		t21Row[threadX] = t21
+//line values.go:30:30000
 	}
+//line values.go:31:30000
 }
 
 //go:noinline
+//line quern_gen.go:24197:1
 func quernRow9ValuesPartial(r *host.Run, vs []int64, first9 int, lanes2 []int, os [][]int64, shuffleDowns2, t23s []int64, givens3 []int) {
 	vRow := vs[first9:][:7]
 	laneRow := lanes2[first9:][:7]
@@ -18225,17 +24207,25 @@ func quernRow9ValuesPartial(r *host.Run, vs []int64, first9 int, lanes2 []int, o
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleDown2 := shuffleDownRow2[threadX]
-//line values.go:28
+//line values.go:28:30000
 		o[7] = shuffleDown2
+//line values.go:29:30000
 		t23 := v
+//line values.go:30:30000
 		t24 := lane
+//line values.go:31:30000
 		given3 := (threadX+first9)&31 + t24&31
+//line values.go:32:30000
 		t23Row[threadX] = t23
+//line values.go:33:30000
 		givenRow3[threadX] = given3
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:24229:1
 func quernRow10ValuesPartial(r *host.Run, vs []int64, first10 int, os [][]int64, shuffleDowns3, t26s []int64) {
 	vRow := vs[first10:][:7]
 	oRow := os[first10:][:7]
@@ -18246,14 +24236,19 @@ func quernRow10ValuesPartial(r *host.Run, vs []int64, first10 int, os [][]int64,
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleDown3 := shuffleDownRow3[threadX]
-//line values.go:29
+//line values.go:29:30000
 		o[8] = shuffleDown3
+//line values.go:30:30000
 		t26 := v
+//line values.go:31:30000
 		t26Row[threadX] = t26
+//line values.go:32:30000
 	}
+//line values.go:33:30000
 }
 
 //go:noinline
+//line quern_gen.go:24252:1
 func quernRow11ValuesPartial(r *host.Run, vs []int64, first11 int, os [][]int64, shuffleXors, t28s []int64) {
 	vRow := vs[first11:][:7]
 	oRow := os[first11:][:7]
@@ -18264,14 +24259,19 @@ func quernRow11ValuesPartial(r *host.Run, vs []int64, first11 int, os [][]int64,
 		v := vRow[threadX]
 		o := oRow[threadX]
 		shuffleXor := shuffleXorRow[threadX]
-//line values.go:30
+//line values.go:30:30000
 		o[9] = shuffleXor
+//line values.go:31:30000
 		t28 := v
+//line values.go:32:30000
 		t28Row[threadX] = t28
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:24275:1
 func quernRow12ValuesPartial(r *host.Run, vs []int64, first12 int, lanes2 []int, os [][]int64, shuffleXors2, t30s []int64, givens4 []int) {
 	vRow := vs[first12:][:7]
 	laneRow := lanes2[first12:][:7]
@@ -18285,17 +24285,25 @@ func quernRow12ValuesPartial(r *host.Run, vs []int64, first12 int, lanes2 []int,
 		lane := laneRow[threadX]
 		o := oRow[threadX]
 		shuffleXor2 := shuffleXorRow2[threadX]
-//line values.go:31
+//line values.go:31:30000
 		o[10] = shuffleXor2
+//line values.go:32:30000
 		t30 := v
+//line values.go:33:30000
 		t31 := lane
+//line values.go:34:30000
 		given4 := (threadX+first12)&31 ^ t31&31
+//line values.go:35:30000
 		t30Row[threadX] = t30
+//line values.go:36:30000
 		givenRow4[threadX] = given4
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:24307:1
 func quernRow13ValuesPartial(r *host.Run, os [][]int64, first13 int, shuffleXors3 []int64) {
 	oRow := os[first13:][:7]
 	shuffleXorRow3 := shuffleXors3[first13:][:7]
@@ -18303,12 +24311,15 @@ func quernRow13ValuesPartial(r *host.Run, os [][]int64, first13 int, shuffleXors
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		shuffleXor3 := shuffleXorRow3[threadX]
-//line values.go:32
+//line values.go:32:30000
 		o[11] = shuffleXor3
+//line values.go:33:30000
 	}
+//line values.go:34:30000
 }
 
 //go:noinline
+//line quern_gen.go:24323:1
 func quernRow14ValuesPartial(r *host.Run, os [][]int64, first14 int, reduceAdds []int64) {
 	oRow := os[first14:][:7]
 	reduceAddRow := reduceAdds[first14:][:7]
@@ -18316,12 +24327,15 @@ func quernRow14ValuesPartial(r *host.Run, os [][]int64, first14 int, reduceAdds 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceAdd := reduceAddRow[threadX]
-//line values.go:33
+//line values.go:33:30000
 		o[12] = reduceAdd
+//line values.go:34:30000
 	}
+//line values.go:35:30000
 }
 
 //go:noinline
+//line quern_gen.go:24339:1
 func quernRow15ValuesPartial(r *host.Run, os [][]int64, first15 int, reduceMins []int64) {
 	oRow := os[first15:][:7]
 	reduceMinRow := reduceMins[first15:][:7]
@@ -18329,12 +24343,15 @@ func quernRow15ValuesPartial(r *host.Run, os [][]int64, first15 int, reduceMins 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMin := reduceMinRow[threadX]
-//line values.go:34
+//line values.go:34:30000
 		o[13] = reduceMin
+//line values.go:35:30000
 	}
+//line values.go:36:30000
 }
 
 //go:noinline
+//line quern_gen.go:24355:1
 func quernRow16ValuesPartial(r *host.Run, os [][]int64, first16 int, reduceMaxs []int64) {
 	oRow := os[first16:][:7]
 	reduceMaxRow := reduceMaxs[first16:][:7]
@@ -18342,12 +24359,15 @@ func quernRow16ValuesPartial(r *host.Run, os [][]int64, first16 int, reduceMaxs 
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		reduceMax := reduceMaxRow[threadX]
-//line values.go:35
+//line values.go:35:30000
 		o[14] = reduceMax
+//line values.go:36:30000
 	}
+//line values.go:37:30000
 }
 
 //go:noinline
+//line quern_gen.go:24371:1
 func quernRow17ValuesPartial(r *host.Run, os [][]int64, first17 int, scanAdds []int64) {
 	oRow := os[first17:][:7]
 	scanAddRow := scanAdds[first17:][:7]
@@ -18355,12 +24375,15 @@ func quernRow17ValuesPartial(r *host.Run, os [][]int64, first17 int, scanAdds []
 		r.ThreadIdx.X = threadX
 		o := oRow[threadX]
 		scanAdd := scanAddRow[threadX]
-//line values.go:36
+//line values.go:36:30000
 		o[15] = scanAdd
+//line values.go:37:30000
 	}
+//line values.go:38:30000
 }
 
 //go:noinline
+//line quern_gen.go:24387:1
 func quernRow18ValuesPartial(r *host.Run, vs []int64, first18 int, os [][]int64, scanExclusiveAdds, givens5 []int64) {
 	vRow := vs[first18:][:7]
 	oRow := os[first18:][:7]
@@ -18371,26 +24394,35 @@ func quernRow18ValuesPartial(r *host.Run, vs []int64, first18 int, os [][]int64,
 		v := vRow[threadX]
 		o := oRow[threadX]
 		scanExclusiveAdd := scanExclusiveAddRow[threadX]
-//line values.go:37
+//line values.go:37:30000
 		o[16] = scanExclusiveAdd
+//line values.go:38:30000
 		given5 := v * v
+//line values.go:39:30000
 		givenRow5[threadX] = given5
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:24410:1
 func quernRow19ValuesPartial(r *host.Run, vs []int64, first19 int, t39s []int64) {
 	vRow := vs[first19:][:7]
 	t39Row := t39s[first19:][:7]
 	for threadX := range 7 {
 		v := vRow[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t39 := v
+//line values.go:39:30000
 		t39Row[threadX] = t39
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:24426:1
 func quernRow20ValuesPartial(r *host.Run, vs []int64, first20 int, shuffleXors4, t41s []int64) {
 	vRow := vs[first20:][:7]
 	shuffleXorRow4 := shuffleXors4[first20:][:7]
@@ -18398,13 +24430,17 @@ func quernRow20ValuesPartial(r *host.Run, vs []int64, first20 int, shuffleXors4,
 	for threadX := range 7 {
 		v := vRow[threadX]
 		shuffleXor4 := shuffleXorRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		t41 := shuffleXor4 + v
+//line values.go:39:30000
 		t41Row[threadX] = t41
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:24444:1
 func quernRow21ValuesPartial(r *host.Run, os [][]int64, first21 int, reduceAdds2, shuffles4 []int64) {
 	oRow := os[first21:][:7]
 	reduceAddRow2 := reduceAdds2[first21:][:7]
@@ -18414,12 +24450,15 @@ func quernRow21ValuesPartial(r *host.Run, os [][]int64, first21 int, reduceAdds2
 		o := oRow[threadX]
 		reduceAdd2 := reduceAddRow2[threadX]
 		shuffle4 := shuffleRow4[threadX]
-//line values.go:38
+//line values.go:38:30000
 		o[17] = reduceAdd2 + shuffle4
+//line values.go:39:30000
 	}
+//line values.go:40:30000
 }
 
 //go:noinline
+//line quern_gen.go:24462:1
 func quernRow22ValuesPartial(r *host.Run, matchAnys []uint32, first22 int, masks []uint32, base, start2 int) {
 	matchAnyRow := matchAnys[first22:][:7]
 	for threadX := range 7 {
@@ -18427,12 +24466,15 @@ func quernRow22ValuesPartial(r *host.Run, matchAnys []uint32, first22 int, masks
 		matchAny := matchAnyRow[threadX]
 		i := threadX + start2
 		result0 := base + i
-//line values.go:39
+//line values.go:39:30000
 		masks[4*result0] = matchAny
+//line values.go:40:30000
 	}
+//line values.go:41:30000
 }
 
 //go:noinline
+//line quern_gen.go:24478:1
 func quernRow23ValuesPartial(r *host.Run, matchAlls []uint32, first23 int, matchAlls2, alls []bool, masks []uint32, base, start3 int) {
 	matchAllRow := matchAlls[first23:][:7]
 	matchAllRow2 := matchAlls2[first23:][:7]
@@ -18443,28 +24485,37 @@ func quernRow23ValuesPartial(r *host.Run, matchAlls []uint32, first23 int, match
 		matchAll2 := matchAllRow2[threadX]
 		i := threadX + start3
 		result0 := base + i
-//line values.go:40
+//line values.go:40:30000
 		mask := matchAll
+//line values.go:41:30000
 		all := matchAll2
-//line values.go:41
+//line values.go:41:30000
 		masks[4*result0+1] = mask
+//line values.go:42:30000
 		allRow[threadX] = all
+//line values.go:43:30000
 	}
+//line values.go:44:30000
 }
 
 //go:noinline
+//line quern_gen.go:24503:1
 func quernRow24ValuesPartial(r *host.Run, vs []int64, first24 int, t47s []int64) {
 	vRow := vs[first24:][:7]
 	t47Row := t47s[first24:][:7]
 	for threadX := range 7 {
 		v := vRow[threadX]
-//line values.go:42
+//line values.go:42:30000
 		t47 := v
+//line values.go:43:30000
 		t47Row[threadX] = t47
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:24519:1
 func quernRow25ValuesPartial(r *host.Run, vs []int64, first25 int, shuffles5 []int64, givens6 []bool) {
 	vRow := vs[first25:][:7]
 	shuffleRow5 := shuffles5[first25:][:7]
@@ -18472,13 +24523,17 @@ func quernRow25ValuesPartial(r *host.Run, vs []int64, first25 int, shuffles5 []i
 	for threadX := range 7 {
 		v := vRow[threadX]
 		shuffle5 := shuffleRow5[threadX]
-//line values.go:42
+//line values.go:42:30000
 		given6 := v > shuffle5
+//line values.go:43:30000
 		givenRow6[threadX] = given6
+//line values.go:44:30000
 	}
+//line values.go:45:30000
 }
 
 //go:noinline
+//line quern_gen.go:24537:1
 func quernRow26ValuesPartial(r *host.Run, vs []int64, first26 int, ballots, ballots2 []uint32, t50s []int64, masks []uint32, base, start4 int) {
 	vRow := vs[first26:][:7]
 	ballotRow := ballots[first26:][:7]
@@ -18491,14 +24546,19 @@ func quernRow26ValuesPartial(r *host.Run, vs []int64, first26 int, ballots, ball
 		ballot2 := ballotRow2[threadX]
 		i := threadX + start4
 		result0 := base + i
-//line values.go:42
+//line values.go:42:30000
 		masks[4*result0+2] = ballot ^ ballot2
+//line values.go:43:30000
 		t50 := v
+//line values.go:44:30000
 		t50Row[threadX] = t50
+//line values.go:45:30000
 	}
+//line values.go:46:30000
 }
 
 //go:noinline
+//line quern_gen.go:24562:1
 func quernRow27ValuesPartial(r *host.Run, matchAlls3 []uint32, first27 int, masks []uint32, base, start5 int) {
 	matchAllRow3 := matchAlls3[first27:][:7]
 	for threadX := range 7 {
@@ -18506,11 +24566,15 @@ func quernRow27ValuesPartial(r *host.Run, matchAlls3 []uint32, first27 int, mask
 		matchAll3 := matchAllRow3[threadX]
 		i := threadX + start5
 		result0 := base + i
-//line values.go:43
+//line values.go:43:30000
 		same := matchAll3
+//line values.go:44:30000
 		if same != 0 {
-//line values.go:44
+//line values.go:44:30000
 			masks[4*result0+3] = same
+//line values.go:45:30000
 		}
+//line values.go:46:30000
 	}
+//line values.go:47:30000
 }
