@@ -11,14 +11,14 @@ func TestFilesOfFaultsAreNamedByTheirPackages(t *testing.T) {
 	for _, test := range []struct{ what, file, pkg, want string }{
 		{"GPU code of the package", "blur.go", "", own},
 		{"GPU code of another package", other, "", other},
-		{"a function of the package", "/home/me/work/blur.go", "example.com/app/filters", own},
+		{"a function of the package", "/home/me/src/blur.go", "example.com/app/filters", own},
 		{"a function of the package, with -trimpath", own, "example.com/app/filters", own},
-		{"a function of a main package", "/home/me/work/blur.go", "main", own},
+		{"a function of a main package", "/home/me/src/blur.go", "main", own},
 		{"a line directive", "blur.go", "example.com/app/filters", own},
 		{"a function of another package", "C:/src/math/clamp.go", "example.com/app/math", other},
 		{"a function of another version", "/mod/example.com/app@v1.2.3/math/clamp.go", "example.com/app/math", other},
 		{"what was put in of another package", other, "example.com/app/filters", other},
-		{"what was put in of another package, behind a path", "/home/me/work/" + other, "main", other},
+		{"what was put in of another package, behind a path", "/home/me/src/" + other, "main", other},
 		{"nothing", "", "", ""},
 	} {
 		if got := info.sourceFile(test.file, test.pkg); got != test.want {

@@ -24,6 +24,7 @@ type RunningError struct {
 	Err      error // why the wait ended
 }
 
+// Error names the kernels.
 func (e *RunningError) Error() string {
 	switch n := len(e.Kernels); {
 	case n == 1 && e.Launches == 1:

@@ -27,8 +27,8 @@ type Arg[T any] struct {
 	device *gpu.Buffer[T]
 }
 
-// Slice is an argument with the given values, of which a device and plain Go have copies
-// of their own. The options say how what is there afterwards is compared. The name is for
+// Slice is an argument with the given values: a device and plain Go each have a copy.
+// The options say how what is there afterwards is compared. The name is for
 // messages.
 func Slice[T any](name string, values []T, opts ...Option) *Arg[T] {
 	a := &Arg[T]{values: values}

@@ -9,7 +9,7 @@ import (
 	"quern.dev/kernel"
 )
 
-// saxpy is a kernel, //quern:kernel, of which quern gen has written LaunchSaxpy.
+// saxpy is a kernel, //quern:kernel. Its launcher, LaunchSaxpy, is what quern gen writes.
 func saxpy(t kernel.Thread, a float32, x, y []float32) {
 	if i := t.Global(); i < len(y) {
 		y[i] += a * x[i]

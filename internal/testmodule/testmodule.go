@@ -91,7 +91,7 @@ func Root(t testing.TB) string {
 	_, file, _, _ := runtime.Caller(0)
 	root := filepath.Dir(filepath.Dir(filepath.Dir(file)))
 	if _, err := os.Stat(filepath.Join(root, "go.mod")); err != nil {
-		t.Skipf("needs the source of the repository, of which %s has none", root)
+		t.Skipf("needs the source of the repository, and %s has none", root)
 	}
 	NeedGo(t)
 	return root

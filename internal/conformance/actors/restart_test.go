@@ -113,7 +113,7 @@ func TestARestartingHostActorRefusesNothing(t *testing.T) {
 		}
 		sent := uint64(senders * bursts * n)
 		if i := host.Info(); i.Accepted != sent || i.Handled != sent*4/5 || i.Failed != sent/5 {
-			t.Errorf("%+v, want %d messages, of which a fifth failed", i, sent)
+			t.Errorf("%+v, want %d messages, a fifth of them failed", i, sent)
 		}
 	})
 }

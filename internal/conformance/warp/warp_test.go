@@ -63,7 +63,7 @@ func lanes(r *rand.Rand, n int) []int32 {
 	return x
 }
 
-// compare compares results, of which any NaN is as good as another.
+// compare compares results. Any NaN is as good as another.
 func compare[T any](t *testing.T, what string, got, want []T) {
 	t.Helper()
 	gputest.Equal(t, got, want, gputest.NaNEqual, gputest.Name(what))
