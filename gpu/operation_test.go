@@ -216,12 +216,11 @@ func TestErrorsNameTheOperation(t *testing.T) {
 	for _, op := range operations {
 		lib := fakecuda.New(2)
 		x := newOperationFixture(t, lib)
-		lib.Called = map[string]bool{}
+		lib.Watch()
 		if err := op.do(t.Context(), x); err != nil && op.name != "close cuda:0" { // which leaks
 			t.Fatalf("%s: %v", op.name, err)
 		}
-		called := lib.Called
-		lib.Called = nil
+		called := lib.Watched()
 		x.d.Close()
 		x.other.Close()
 		for f := range called {

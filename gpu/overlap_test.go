@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
@@ -210,7 +211,11 @@ func TestCancellingAnOverlapLeavesNothingBehind(t *testing.T) {
 		closeAll(t, other, x, y)
 		onlyDefault(t, d)
 		a.close(t)
-		if n := runtime.NumGoroutine(); n > goroutines {
+		n := runtime.NumGoroutine()
+		for until := time.Now().Add(5 * time.Second); n > goroutines && time.Now().Before(until); n = runtime.NumGoroutine() {
+			time.Sleep(time.Millisecond) // they are about to end
+		}
+		if n > goroutines {
 			t.Errorf("%d goroutines, %d before", n, goroutines)
 		}
 	})

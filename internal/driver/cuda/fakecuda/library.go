@@ -82,8 +82,7 @@ type Library struct {
 	// when it begins to.
 	Waits chan string
 
-	// Called, if not nil, gets the names of the functions that are called.
-	Called map[string]bool
+	called map[string]bool // see Watch; guarded by mu
 
 	// Lag, if not nil, makes streams do their work later than they are asked to, as
 	// the random numbers say.
@@ -179,6 +178,22 @@ func (l *Library) Lookup(name string) uintptr {
 	return 0
 }
 
+// Watch begins to note which functions are called. Watched ends that.
+func (l *Library) Watch() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.called = map[string]bool{}
+}
+
+// Watched returns the names of the functions that were called since Watch.
+func (l *Library) Watched() map[string]bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	called := l.called
+	l.called = nil
+	return called
+}
+
 // Call calls a function.
 func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	if l.Idle {
@@ -198,8 +213,8 @@ func (l *Library) Call(address uintptr, args []uintptr) uintptr {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.Called != nil {
-		l.Called[name] = true
+	if l.called != nil {
+		l.called[name] = true
 	}
 	if code, ok := l.fail[name]; ok {
 		delete(l.fail, name)
