@@ -9,14 +9,18 @@ import "quern.dev/internal/compiler/ir"
 
 // synchronises reports whether the kernel has barriers.
 func (g *generator) synchronises() bool {
-	found := false
+	if g.barriers != nil {
+		return *g.barriers
+	}
+	found := g.usesBulk()
 	v := ir.Visitor{Stmt: func(s ir.Stmt) bool {
 		_, barrier := s.(*ir.Barrier)
 		found = found || barrier
 		return !found
 	}}
 	v.Body(g.kernel.Func.Body)
-	return found || g.usesBulk()
+	g.barriers = &found
+	return found
 }
 
 // divide64 emits a quotient or remainder of 64 bits without a call.

@@ -86,6 +86,7 @@ type generator struct {
 	lines              lines
 
 	readsCaps bool     // some capacity is read
+	barriers  *bool    // see synchronises; nil until something asks
 	zeros     trailing // nil until something asks
 }
 
