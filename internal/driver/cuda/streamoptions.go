@@ -115,9 +115,10 @@ func (d *device) spareSome() error {
 	return d.Apart(driver.NewStreams, func() error { return d.spare(0) })
 }
 
-// spare makes a batch of streams. No kernel of a resident runs.
+// spare makes a batch of streams, unless somebody else has meanwhile. No kernel of a
+// resident runs.
 func (d *device) spare(priority int) error {
-	for range streamBatch {
+	for d.streams.count(priority) < streamBatch {
 		handle, err := d.newHandle(priority)
 		if err != nil {
 			return err
