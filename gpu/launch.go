@@ -35,7 +35,7 @@ type Launch struct {
 // launchParam is a parameter of a launch. A driver's call leaves little in the processor's
 // caches, so that what a launch looks at lies together.
 type launchParam struct {
-	size     int32 // bytes of a value or an element
+	size     int // bytes of a value or an element
 	slice    bool
 	readOnly bool
 	integer  integer // how limits read the value
@@ -61,7 +61,7 @@ func newLaunch(k *Kernel) *Launch {
 	}
 	for i := range l.params {
 		p := &k.info.Params[i]
-		l.params[i] = launchParam{size: int32(p.Size), slice: p.Kind == Slice, readOnly: p.ReadOnly}
+		l.params[i] = launchParam{size: p.Size, slice: p.Kind == Slice, readOnly: p.ReadOnly}
 		if k.limited {
 			l.params[i].integer = integerOf(*p)
 		}
@@ -138,7 +138,7 @@ func SliceArg[T any](l *Launch, b *Buffer[T]) {
 		return
 	}
 	var zero T
-	if s := &l.params[l.next-1]; !s.slice || s.size != int32(unsafe.Sizeof(zero)) {
+	if s := &l.params[l.next-1]; !s.slice || s.size != int(unsafe.Sizeof(zero)) {
 		l.fail(l.kernel.info.Params[l.next-1].mistyped("*gpu.Buffer["+fullName(reflect.TypeFor[T]())+"]", reflect.TypeFor[T](), s.slice))
 		return
 	}
