@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/bench/ringsoak",
 	Text:    quern_gen_ptx,
-	Sum:     "93bf52f4999ab8a88c8cc3396dd861bc7eec4e878872030915e176dbd2164f66",
+	Sum:     "949ffec66db06b958e67d55e5250158ebac52802f094ab97574fcf319f8c0529",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/examples/anomaly",
 	Text:    quern_gen_ptx,
-	Sum:     "ba888246cad44eae98069e6289df783e32a61a3d4bc92d9f2d632942c9fdf3a1",
+	Sum:     "dd867f71b5082bb0007972bdb0ff511039ddb51c2e53db328ee65de689e0c1ab",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -22,7 +22,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/examples/language",
 	Text:    quern_gen_ptx,
-	Sum:     "7073c336659351bc0da96781585c3ba39fe90c07483b2a2dc6ea62ec13d27cc0",
+	Sum:     "96428468c337fcbd40a2f8203508f9d18a557c1c3ed6dc2e41428d0e9f0227c8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/examples/pagerank",
 	Text:    quern_gen_ptx,
-	Sum:     "63de6f93aa9e56614d0d2341fca4ffd5546b79970eb7d34e238b5447eab3a208",
+	Sum:     "befb75fb758962137bf80db5c56e82e498266543018390fe492627a60ed1fb77",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

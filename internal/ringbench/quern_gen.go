@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/internal/ringbench",
 	Text:    quern_gen_ptx,
-	Sum:     "8729e079479cdaf15c619d00e55efde264be4b2bbad9d493d25d56e5dfbf18bf",
+	Sum:     "1aeeb67e917f9858abaa19f319c3522f59391a2dcf778a5fe2ac0a32f98fd1f2",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

@@ -126,10 +126,10 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	mail := post[int(box[BoxRing]) : int(box[BoxRing])+int(mailSlots*s.InStep)]
 	mailNext := uint32(box[BoxHead])
 	routes := cursor[Routes]
-	// A launch may end after one message. If the last one handled a message of the
-	// program, messages of actors come first now: otherwise a program that always has a
-	// message ready starves them.
-	before := cursor[AtSource]
+	// The last look found a message. A launch may end after one: if the one before handled
+	// a message of the program, messages of actors come first now; otherwise a program that
+	// always has a message ready starves them.
+	served := cursor[AtSource] == MiddleLevel
 
 	born, since := int64(0), int64(0)    // of the first thread; since 0 if the timer was not read since the last message
 	leave, empty := uint32(0), uint32(0) // of the first thread
@@ -173,8 +173,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	// Most replies are one store by each thread, of a word of the slot: one that the
 	// handler has written, or one of the header, for which it reads a 0 instead. Threads
 	// that are too many do what the first does.
-	lean, wanted := routes == 0 && s.Out <= threads && s.Messages == 0, uint32(outcomeOfNone)
-	if lean {
+	wanted := uint32(outcomeOfNone)
+	if routes == 0 && s.Out <= threads && s.Messages == 0 {
 		wanted = uint32(kernel.Reply)
 	}
 	mine := uint32(Outcome)
@@ -183,7 +183,6 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	}
 	carries := mine >= OutHeader
 	ofReply, ofTook, ofWaited := uint32(0), uint32(0), uint32(0)
-	written := max(mine, OutHeader-1)
 	switch mine {
 	case Outcome:
 		ofReply = uint32(kernel.Reply)
@@ -192,16 +191,17 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	case Waited:
 		ofWaited = 1<<32 - 1
 	}
-	sink, sinkStep, sinkAt, ofPost := answers, s.OutStep, mine, uint32(0) // where outcomes go: to the host, or the head of the mailbox
+	sink, sinkAt, ofPost := answers, mine, uint32(0) // where outcomes go: to the host, or the head of the mailbox
 	own := states[me : me+1]
 
-	source, next, burst := uint32(Levels+1), uint32(0), uint32(1) // no source yet
+	const none = Levels + 1
+	source, next, burst := uint32(none), uint32(0), uint32(1)
 	to := rank(MiddleLevel) + 1
 	in, out, mask := mailboxes, answers, uint32(0)
 	hint, sides := uint32(0), true
 	look, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0)
 	nears, busy, patience := uint32(0), uint32(0), int32(settles)
-	served, again := false, false        // by the last look
+	again := false                       // the last look is repeated
 	fetched := false                     // the messages of the next look are on their way
 	brief := false                       // the last messages took little time
 	hurries := uint32(0)                 // looks since one at everything
@@ -211,17 +211,17 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if first && source < Levels {
 				cursor[source] = next
 			}
-			source, burst, idle, to, served = sourceOf(to-1), 1, 0, 0, before == MiddleLevel
-			before = Post
+			served = served && source == none
+			source, burst, idle, to = sourceOf(to-1), 1, 0, 0
 			fetched = false
 			if source == Post {
 				in, mask, next = mail, mailSlots-1, mailNext
-				sink, sinkStep, sinkAt, ofPost = box, 0, BoxHead, 1<<32-1
+				sink, sinkAt, ofPost = box, BoxHead, 1<<32-1
 			} else {
 				from, n := ringAt(s, source), slotsOf(s, source)
 				in, out = mailboxes[from*s.InStep:(from+n)*s.InStep], answers[from*s.OutStep:(from+n)*s.OutStep]
 				mask, next = n-1, cursor[source]
-				sink, sinkStep, sinkAt, ofPost = out, s.OutStep, mine, 0
+				sink, sinkAt, ofPost = out, mine, 0
 			}
 			if first {
 				cursor[AtSource] = source
@@ -495,7 +495,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			for {
 				at := m * s.Stride
 				c.At = at
-				reply := at + s.OutAt - OutHeader + written
+				reply := at + s.OutAt - OutHeader + max(mine, OutHeader-1)
 				outcome := uint32(handle(t, &c, &own[0], &cells[m].In, &cells[m].Out))
 				ended = kernel.Clock()
 				finish(t, sh, outcome, calls)
@@ -503,7 +503,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				v := words[reply]
 				if !replied(t, outcome, wanted) {
 					result, whole = agree(t, sh, outcome, calls)
-					if !(whole && lean && (result == uint32(kernel.Reply) || result == uint32(kernel.Done) && source == Post)) {
+					if !(whole && wanted == uint32(kernel.Reply) && (result == uint32(kernel.Reply) || result == uint32(kernel.Done) && source == Post)) {
 						unsettled = true
 						break
 					}
@@ -515,7 +515,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				v |= ofReply | uint32(ended-begin)&ofTook | uint32(begin-arrived)&ofWaited
 				begin = ended
 				ticket := next + 1
-				kernel.StoreRelaxed(&sink[(next&mask)*sinkStep+sinkAt], uint64(ticket&^ofPost)<<32|uint64(v&^ofPost|ticket&ofPost), kernel.SystemScope)
+				kernel.StoreRelaxed(&sink[(next&mask)*(s.OutStep&^ofPost)+sinkAt], uint64(ticket&^ofPost)<<32|uint64(v&^ofPost|ticket&ofPost), kernel.SystemScope)
 				next = ticket
 				if m++; m != until {
 					continue

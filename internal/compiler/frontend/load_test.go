@@ -607,6 +607,7 @@ const Value = a.Value
 			errors:  []string{"stat nowhere: directory not found"},
 		},
 	}
+	t.Setenv("CGO_ENABLED", "1") // else the go command leaves out files that import C
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			dir := testmodule.New(t, tt.files)

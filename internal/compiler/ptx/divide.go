@@ -29,14 +29,17 @@ func (g *generator) divide64(e *ir.Binary, dst, x, y operand) operand {
 		quotient, rest := g.divideUnsigned(x, y)
 		return g.moved(dst, pickOf(e.Op, quotient, rest))
 	}
-	size := func(x operand) operand {
+	size := func(x operand, e ir.Expr) operand {
+		if _, positive := extends32(e); positive {
+			return x
+		}
 		r := g.register(b64Class)
 		g.emit("abs.s64", r, x)
 		return r
 	}
-	quotient, rest := g.divideUnsigned(size(x), size(y))
+	quotient, rest := g.divideUnsigned(size(x, e.X), size(y, e.Y))
 	result, signs := pickOf(e.Op, quotient, rest), g.inRegister(x)
-	if e.Op == ir.Div {
+	if _, positive := extends32(e.Y); e.Op == ir.Div && !positive {
 		both := g.register(b64Class)
 		g.emit("xor.b64", both, x, y)
 		signs = both

@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/internal/conformance/actors",
 	Text:    quern_gen_ptx,
-	Sum:     "e6e1b7ca49f3d0de2c6ca595cd97c9d770a04caf708ce79ef63a20517d9bc21c",
+	Sum:     "34f9bba0ceecc094bac392445fe488cb920fa1eb3ebbac66c8ddfc47874b4e13",
 }
 
 // Kernels and the types that they take, as they were when this file was written.

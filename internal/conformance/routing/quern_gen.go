@@ -20,7 +20,7 @@ var quern_gen_ptx string
 var quernPTX = &gpu.Code{
 	Package: "quern.dev/internal/conformance/routing",
 	Text:    quern_gen_ptx,
-	Sum:     "0255bca6ba149f9b4d1c37558bf3b6d4b012507c5415d0b5eed207759d30430a",
+	Sum:     "5313b6fc70f47e074e21484e172142ce088cb325574f3f7ca0f84f193b79b801",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
