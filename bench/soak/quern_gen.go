@@ -10,13 +10,13 @@ import (
 	"quern.dev/kernel/host"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/bench/soak",
-	Text:    quern_gen_ptx,
-	Sum:     "ed183f586a0a61794ea4fdaa1239157d1e4b6d45e9d4887873660f0f56599af9",
+	Archive: quern_gen_zip,
+	Sum:     "7e5d7a31141eb87abaf2fb820b50fabc456034c29a3a1387192dc1e9f686c862",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -38,7 +38,7 @@ var quernMix = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -73,7 +73,7 @@ var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 1, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},

@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/examples/anomaly",
-	Text:    quern_gen_ptx,
-	Sum:     "dd867f71b5082bb0007972bdb0ff511039ddb51c2e53db328ee65de689e0c1ab",
+	Archive: quern_gen_zip,
+	Sum:     "d595275946fad49f32df352e884360a7dfc7f958b86531eef1beef7d82d89b58",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -101,7 +101,7 @@ var quernWatchActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},

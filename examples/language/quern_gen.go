@@ -16,13 +16,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/examples/language",
-	Text:    quern_gen_ptx,
-	Sum:     "96428468c337fcbd40a2f8203508f9d18a557c1c3ed6dc2e41428d0e9f0227c8",
+	Archive: quern_gen_zip,
+	Sum:     "12c4cf31d2a5a19de0aee81f51e0be6bde3644f041a3fb9e54ab8f6beb21d924",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -215,7 +215,7 @@ var quernDots = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -252,7 +252,7 @@ var quernAdler = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -288,7 +288,7 @@ var quernPopulation = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ones", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "highest", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -326,7 +326,7 @@ var quernMidpoints = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "middle", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -362,7 +362,7 @@ var quernReverseBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -393,7 +393,7 @@ var quernDiffuse = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 1, 2, 4, 9, 0, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -430,7 +430,7 @@ var quernClusterHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 0, 256, 4, 1, 1, 0, 128, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -469,7 +469,7 @@ var quernClampAll_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -487,7 +487,7 @@ var quernClampAll_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "int32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -505,7 +505,7 @@ var quernClampAll_meters = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "hi", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 2, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -546,7 +546,7 @@ var quernConvertAll_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -569,7 +569,7 @@ var quernConvertAll_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -615,7 +615,7 @@ var quernExtremes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "most", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "negatives", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 2, 5, 4, 1, 0, 1, 1, 3, 1, 0, 1, 2, 5, 4, 2, 3, 1, 0, 5, 4, 7, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 1, 1, 2, 3, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 5, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -654,7 +654,7 @@ var quernReturnedFunctions = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -681,7 +681,7 @@ var quernMethodValues = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/examples/language.meters", Size: 4, Layout: "float32"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -710,7 +710,7 @@ var quernPositions = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 2, 1, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -745,7 +745,7 @@ var quernBoxBlur = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 1, 4, 0, 8, 1, 0, 5, 1, 2, 3, 0, 4, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 4, 3, 7, 0, 7, 1, 0, 5, 1, 2, 3, 2, 3, 4, 0, 4, 1, 1, 5, 4, 0, 4, 3, 7, 0, 6, 1, 0, 5, 1, 2, 3, 0, 3, 1, 1, 5, 4, 2, 3, 2, 0, 5, 4, 0, 3, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -828,7 +828,7 @@ var quernScale = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -859,7 +859,7 @@ var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -900,7 +900,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 37, Col: 35},
@@ -939,7 +939,7 @@ var quernExtent = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "low", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "high", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
@@ -978,7 +978,7 @@ var quernMark = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "left", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "odd", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2048, 0, -1, 1, 2, 5, 9, -2048, 0, -1, 1, 3, 5, 9, -2048}},
@@ -1021,7 +1021,7 @@ var quernInsert = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "newest", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "previous", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -2147483647, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 78, Col: 29},
@@ -1065,7 +1065,7 @@ var quernTake = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "stock", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "got", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
@@ -1101,7 +1101,7 @@ var quernRelay = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 3, 5, 9, -1, 0, -1, 1, 2, 5, 9, -2147483647, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 107, Col: 9},
@@ -1151,7 +1151,7 @@ var quernTotal = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "done", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 2, 5, 9, -1, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1194,7 +1194,7 @@ var quernSpread = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "saw", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1230,7 +1230,7 @@ var quernRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 0, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 8388607, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "memory.go", Line: 176, Col: 38},
@@ -1273,7 +1273,7 @@ var quernBlur = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, 256, 2, 0, 5, 0, 260, 4, 0, 0, 7, 1, 0, 4, 9, 0, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1313,7 +1313,7 @@ var quernTimed = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cycles", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "nanoseconds", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0, 2, 3, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1352,7 +1352,7 @@ var quernIncrement = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
@@ -1383,7 +1383,7 @@ var quernMagnitudes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1414,7 +1414,7 @@ var quernColumnSums = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "matrix", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1450,7 +1450,7 @@ var quernPolynomials = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "coefficients", Kind: gpu.Struct, Type: "[8]float32", Size: 32},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1479,7 +1479,7 @@ var quernTrace = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1509,7 +1509,7 @@ var quernRoots = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 19, Col: 3, Text: "assertion failed: the input is not negative"},
@@ -1540,7 +1540,7 @@ var quernDecode = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "text", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "values", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "output.go", Line: 36, Col: 3, Text: "not a digit"},
@@ -1578,7 +1578,7 @@ var quernPiHits = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "hits", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1609,7 +1609,7 @@ var quernNoise = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "sigma", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "signal", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1639,7 +1639,7 @@ var quernShuffledKeys = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "key", Kind: gpu.Struct, Type: "[2]uint32", Size: 8},
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1671,7 +1671,7 @@ var quernTensorProduct = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/examples/language.Eight", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, -1, 1, 2, 0, 16, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 16, 2, 1, 1, 1, 5, 5, 4, 0, 2147483646, 4, 7, 5, 9, 0, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 72, 1, 0, 5, 4, 1, 4, 4, 9, 9, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 0, 8, 1, 0, 5, 1, 4, 3, 0, 64, 2, 0, 5, 4, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 8, 1, 0, 5, 1, 4, 3, 0, 128, 2, 1, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483663, 0, 16, 2, 1, 1, 1, 5, 5, 9, 2147483618, 0, 8, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 9, 2147483618, 0, 8, 1, 1, 5, 9, 2147483648, 0, 64, 2, 0, 5, 0, 128, 2, 1, 1, 0, 5, 5, 3, 0, 2, 1, 0, 5, 4, 9, 2147483592, 0, 23, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 10, 2, 9, 0, 10, 3, 9, 0}, Sites: []gpu.Site{
@@ -1715,7 +1715,7 @@ var quernSimilarities = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "vectors", Kind: gpu.Slice, Type: "[16]int8", Size: 16, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2147483633, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -1756,7 +1756,7 @@ var quernMoments = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "samples", Kind: gpu.Slice, Type: "[2][8]quern.dev/kernel.Float16", Size: 32, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 16, 1, 0, 0, 1, 4, 0, 16, 8, 5, 1, 0, 4, 9, -16, 0, -1, 1, 1, 5, 9, -256, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 9, 2147483632, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -1798,7 +1798,7 @@ var quernSmallProduct = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1073741823, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 56, 4, 1, 1, 0, 1073741872, 4, 7, 5, 9, 0, 0, -1, 1, 2, 5, 9, -128}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "tensor.go", Line: 94, Col: 9},
@@ -1845,7 +1845,7 @@ var quernZoom = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 4, 1, 2, 1, 3, 5, 4, 1, 2, 1, 4, 3, 1, 2, 1, 3, 5, 4, 2, 4, 1, 2, 5, 4, 7, 1, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 1, 4, 2, 4, 1, 2, 5, 3, 0, 1024, 1, 2, 5, 4, 2, 4, 2, 1, 5, 1, 2, 5, 4, 7, 5, 9, 0, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1881,7 +1881,7 @@ var quernEdges = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 24, Col: 3},
@@ -1913,7 +1913,7 @@ var quernAddHalves = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1942,7 +1942,7 @@ var quernNorm = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rows", Kind: gpu.Slice, Type: "[64]quern.dev/kernel.BFloat16", Size: 128, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -1970,7 +1970,7 @@ var quernLimitHalves = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2000,7 +2000,7 @@ var quernScaleAny_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2017,7 +2017,7 @@ var quernScaleAny_kernel_Float16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2034,7 +2034,7 @@ var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2073,7 +2073,7 @@ var quernJulia = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
@@ -2102,7 +2102,7 @@ var quernImpedance = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "omega", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "z", Kind: gpu.Slice, Type: "complex64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -2131,7 +2131,7 @@ var quernPush = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "position", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 		{Name: "velocity", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
@@ -2162,7 +2162,7 @@ var quernShade = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "normals", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[float32]", Size: 12, Layout: "struct{X float32; Y float32; Z float32}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -2192,7 +2192,7 @@ var quernWidest = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rows", Kind: gpu.Slice, Type: "[4]quern.dev/examples/language.sample", Size: 96, Layout: "[4]struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/examples/language.sample", Size: 24, Layout: "struct{Valid bool; Counts [3]uint16; Range struct{Low float64; High float64}}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -2221,7 +2221,7 @@ var quernFilter = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{
@@ -2257,7 +2257,7 @@ var quernWarpSums = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "all", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "upTo", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2293,7 +2293,7 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -2330,7 +2330,7 @@ var quernCompact = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "warp.go", Line: 66, Col: 3},
@@ -2369,7 +2369,7 @@ var quernShuffles = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -160}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -2417,7 +2417,7 @@ var quernAgreements = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "single", Kind: gpu.Slice, Type: "bool", Size: 1},
 		{Name: "zero", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0, 0, 64, 2, 0, 5, 1, 1, 4, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0, 0, 64, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2460,7 +2460,7 @@ var quernBounds = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -32, 0, -1, 1, 1, 5, 9, -6, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -2505,7 +2505,7 @@ var quernReversed = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2546,7 +2546,7 @@ var quernSummariseActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},

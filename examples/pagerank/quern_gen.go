@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/examples/pagerank",
-	Text:    quern_gen_ptx,
-	Sum:     "befb75fb758962137bf80db5c56e82e498266543018390fe492627a60ed1fb77",
+	Archive: quern_gen_zip,
+	Sum:     "1bc137bac35e6664659721fe1d9470b29cfee331e8e1b6f9aa63340eb13202fb",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -153,7 +153,7 @@ var quernRankActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},

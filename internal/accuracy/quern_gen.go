@@ -11,13 +11,13 @@ import (
 	"quern.dev/kernel/host"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/accuracy",
-	Text:    quern_gen_ptx,
-	Sum:     "d345eaebfe40b82c561294a978d15d9c1f5f587ebcf26bdbc9e2dfc84fb00095",
+	Archive: quern_gen_zip,
+	Sum:     "65e3fbec1ee10aa9bc97c514f9bb8ae516c5f8629f16801f637f1f03cdae0306",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -80,7 +80,7 @@ var quernErrorExp = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -115,7 +115,7 @@ var quernErrorExp2 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -150,7 +150,7 @@ var quernErrorExpm1 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -185,7 +185,7 @@ var quernErrorLog = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -220,7 +220,7 @@ var quernErrorLog2 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -255,7 +255,7 @@ var quernErrorLog10 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -290,7 +290,7 @@ var quernErrorLog1p = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -325,7 +325,7 @@ var quernErrorSin = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
@@ -373,7 +373,7 @@ var quernErrorCos = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
@@ -421,7 +421,7 @@ var quernErrorTan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
@@ -469,7 +469,7 @@ var quernErrorAsin = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -504,7 +504,7 @@ var quernErrorAcos = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -539,7 +539,7 @@ var quernErrorAtan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -574,7 +574,7 @@ var quernErrorSinh = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -609,7 +609,7 @@ var quernErrorCosh = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -644,7 +644,7 @@ var quernErrorTanh = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -679,7 +679,7 @@ var quernErrorCbrt = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -714,7 +714,7 @@ var quernErrorRsqrt = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -749,7 +749,7 @@ var quernErrorPow = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
@@ -788,7 +788,7 @@ var quernErrorAtan2 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -823,7 +823,7 @@ var quernErrorHypot = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -858,7 +858,7 @@ var quernErrorMod = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "count", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 3, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "kernels.go", Line: 291, Col: 20},

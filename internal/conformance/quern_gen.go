@@ -13,13 +13,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance",
-	Text:    quern_gen_ptx,
-	Sum:     "474047d3f113fa3c691e0b3c225aa1ca2321a79a2763722e3f829d3f9cb59bb7",
+	Archive: quern_gen_zip,
+	Sum:     "b5a801942d629024e38022219dd845e72c540edeb0f800d3135a5e18c778dfbd",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -176,7 +176,7 @@ var quernBlockSum = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -211,7 +211,7 @@ var quernTransposeTile = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 16, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 16, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -250,7 +250,7 @@ var quernMatmulTile = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 1, 0, 5, 4, 1, 1, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 1, 3, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 4, 1, 0, 1, 0, 5, 4, 0, 8, 4, 7, 1, 0, 1, 1, 3, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 0, 8, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 1, 0, 5, 4, 1, 2, 0, 8, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 0, 5, 4, 7, 1, 2, 0, 8, 2, 0, 5, 4, 0, 7, 1, 0, 5, 4, 0, 8, 1, 0, 1, 0, 0, 1, 4, 0, 8, 8, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 0, 1, 4, 0, 8, 8, 5, 9, 2147483639, 1, 0, 1, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 9, 2147483648, 1, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483640}, Sites: []gpu.Site{
@@ -290,7 +290,7 @@ var quernBarrierInCall = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483616}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -324,7 +324,7 @@ var quernSharedInCall = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -352,7 +352,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "counts", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -389,7 +389,7 @@ var quernAtomics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "f32", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "f64", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -8, 0, -1, 1, 2, 5, 9, -4, 0, -1, 1, 3, 5, 9, -4, 0, -1, 1, 4, 5, 9, -3, 0, -1, 1, 5, 5, 9, -1, 0, -1, 1, 6, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -465,7 +465,7 @@ var quernCollatz = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 4, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -496,7 +496,7 @@ var quernLabelledLoops = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -527,7 +527,7 @@ var quernSwitches = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -559,7 +559,7 @@ var quernEarlyReturns = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -592,7 +592,7 @@ var quernDivmod = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 2, 1, 0, 5, 9, 2147483650, 0, -1, 1, 1, 0, 2, 1, 0, 5, 4, 0, 2, 3, 1, 1, 0, 2, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "control.go", Line: 137, Col: 8},
@@ -629,7 +629,7 @@ var quernSwaps = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -662,7 +662,7 @@ var quernVolume = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "d", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 1, 0, 5, 1, 1, 5, 3, 0, 64, 1, 0, 1, 1, 5, 5, 4, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 1, 3, 1, 0, 1, 1, 5, 3, 1, 0, 1, 1, 5, 1, 2, 5, 4, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 1, 3, 2, 5, 1, 0, 5, 1, 1, 5, 3, 0, 64, 1, 0, 1, 1, 5, 5, 4, 2, 5, 2, 2, 5, 1, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 2, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 5, 1, 0, 4, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
@@ -698,7 +698,7 @@ var quernPlane = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 1, 2, 4, 9, -1, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 0, 2, 4, 0, 0, 7, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 0, 1, 2, 3, 1, 0, 0, 2, 4, 0, 0, 7, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 1, 0, 0, 2, 4, 0, 0, 7, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 0, 2, 4, 0, 0, 7, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 1, 0, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1025, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 0, 1, 4, 1, 2, 1, 0, 4, 1, 0, 1, 1, 5, 4, 7, 1, 2, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 1, 0, 0, 2, 4, 0, 0, 7, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 0, 2, 4, 0, 0, 7, 5, 3, 9, 2147483647, 1, 0, 0, 2, 4, 0, 0, 7, 1, 0, 1, 1, 5, 3, 9, 2147483647, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -735,7 +735,7 @@ var quernLeaveLoops = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "skip", Kind: gpu.Scalar, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 1, 3, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -776,7 +776,7 @@ var quernIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -1}},
@@ -812,7 +812,7 @@ var quernNegativeIndex = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, -3}},
@@ -848,7 +848,7 @@ var quernArrayIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -8, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 32, Col: 12},
@@ -889,7 +889,7 @@ var quernSharedIndexOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 0, 1, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "faults.go", Line: 44, Col: 12},
@@ -929,7 +929,7 @@ var quernDivisionByZero = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "faults.go", Line: 55, Col: 18},
@@ -966,7 +966,7 @@ var quernNegativeShift = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.ShiftSite, File: "faults.go", Line: 62, Col: 14},
@@ -1003,7 +1003,7 @@ var quernSliceOutOfRange = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 9, 2147483646, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 1, 0, 4, 0, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "faults.go", Line: 69, Col: 11},
@@ -1042,7 +1042,7 @@ var quernPanics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "faults.go", Line: 77, Col: 3, Text: "negative weight"},
@@ -1073,7 +1073,7 @@ var quernFloat32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -1105,7 +1105,7 @@ var quernFloat64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -1137,7 +1137,7 @@ var quernFloat64Math = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
@@ -1186,7 +1186,7 @@ var quernFloat32Math = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 16, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -1218,7 +1218,7 @@ var quernDot = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483649, 0, -1, 1, 1, 1, 0, 4, 1, 1, 1, 0, 4, 1, 2, 4, 0, 1, 3, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "float.go", Line: 104, Col: 18},
@@ -1254,7 +1254,7 @@ var quernNanComparisons = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1286,7 +1286,7 @@ var quernSpecialFunctions = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "math/pow.go", Line: 48, Col: 1, Text: "recursion in math.Pow"},
@@ -1335,7 +1335,7 @@ var quernForwardGotos = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1366,7 +1366,7 @@ var quernInt8Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 22, Col: 22},
@@ -1404,7 +1404,7 @@ var quernUint16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 12, 1, 0, 5, 4, 0, 12, 3, 1, 1, 0, 12, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 12, 1, 0, 5, 9, 2147483659}},
@@ -1436,7 +1436,7 @@ var quernInt32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 56, Col: 22},
@@ -1474,7 +1474,7 @@ var quernUint32Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -1506,7 +1506,7 @@ var quernInt64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 94, Col: 22},
@@ -1544,7 +1544,7 @@ var quernUint64Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 0, 16, 3, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483663}},
@@ -1576,7 +1576,7 @@ var quernIntArithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8, 3, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 0, 8, 3, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655}},
@@ -1610,7 +1610,7 @@ var quernConversions = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
@@ -1642,7 +1642,7 @@ var quernBitTricks = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 16, 1, 0, 5, 4, 1, 1, 0, 16, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 16, 1, 0, 5, 9, 2147483647}},
@@ -1674,7 +1674,7 @@ var quernComparisons = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "integer.go", Line: 208, Col: 37},
@@ -1710,7 +1710,7 @@ var quernStructs = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance.Pixel", Size: 32, Layout: "struct{R float32; G float32; B float32; A uint8; Tag int64; On bool}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance.Pixel", Size: 32, Layout: "struct{R float32; G float32; B float32; A uint8; Tag int64; On bool}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 1, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1743,7 +1743,7 @@ var quernNested = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 6, 2, 3, 2, 0, 5, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0}},
@@ -1777,7 +1777,7 @@ var quernStructArgument = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "memory.go", Line: 91, Col: 11},
@@ -1816,7 +1816,7 @@ var quernLocalArrays = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1849,7 +1849,7 @@ var quernSlices = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 1, 1, 1, 2, 4, 9, 0, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "memory.go", Line: 142, Col: 49},
@@ -1888,7 +1888,7 @@ var quernTables = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 1, 1, 0, 2, 1, 0, 5, 4, 0, 1, 3, 7, 1, 1, 0, 4, 1, 0, 5, 4, 1, 0, 1, 0, 5, 4, 0, 4, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483644}, Sites: []gpu.Site{
@@ -1919,7 +1919,7 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1952,7 +1952,7 @@ var quernGenerics = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1983,7 +1983,7 @@ var quernGlobalRace = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 1, 0, 2, 3, 2, 0, 5, 0, 1, 4, 0, 2, 8, 4, 0, 1, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 1, 0, 2, 3, 2, 0, 5, 0, 1, 4, 0, 2, 8, 4, 0, 1, 4, 7, 5, 9, 0}},
@@ -2013,7 +2013,7 @@ var quernRaceBetweenBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
@@ -2044,7 +2044,7 @@ var quernMissingBarrier = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2079,7 +2079,7 @@ var quernSharedRace = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2114,7 +2114,7 @@ var quernReadsUnwritten = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
@@ -2148,7 +2148,7 @@ var quernUncheckedOutOfBounds = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
@@ -2174,7 +2174,7 @@ var quernNeverEnds = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2206,7 +2206,7 @@ var quernColumnTiles = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 0, 0, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 2, 0, 4, 1, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 1, 2, 1, 0, 1, 1, 5, 4, 7, 1, 2, 0, 16, 2, 0, 5, 4, 0, 3, 1, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 0, 4, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483648, 0, 3, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, -1, 1, 0, 0, 4, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 0, 0, 8, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 0, 0, 12, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 0, 0, 16, 1, 1, 0, 1, 4, 6, 5, 5, 9, 0, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 16, 1, 0, 5, 1, 3, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, 4, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483648, 0, -1, 1, 0, 0, 0, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, 3, 1, 0, 5, 0, 16, 2, 1, 1, 0, 5, 5, 3, 9, 2147483647, 0, -1, 1, 1, 5, 9, 2147483647, 0, -1, 1, 0, 0, 4, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 0, 0, 8, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 0, 0, 12, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 0, -1, 1, 0, 0, 16, 1, 1, 0, 1, 4, 6, 5, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -2244,7 +2244,7 @@ var quernRowTiles = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483640, 0, -1, 0, 0, 1, 1, 0, 1, 4, 6, 5, 9, 0, 0, -1, 1, 0, 5, 9, 0, 0, -1, 0, -1, 1, 0, 5, 1, 2, 4, 0, 40, 3, 0, -1, 1, 0, 5, 0, 8, 3, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483640, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -2284,7 +2284,7 @@ var quernRunningRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 0, 8, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0, 1, 1, 9, 2147483640}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 1, 9, 2147483640}, Sites: []gpu.Site{
@@ -2330,7 +2330,7 @@ var quernFarIndex = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 1, 1, 1, 3, 5, 3, 1, 1, 4, 9, 2147483647, 1, 1, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 3, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "size.go", Line: 12, Col: 18},
@@ -2370,7 +2370,7 @@ var quernCountdown = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483592, 1, 0, 1, 2, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "size.go", Line: 26, Col: 25},
@@ -2404,7 +2404,7 @@ var quernMark = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},

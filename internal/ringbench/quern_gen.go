@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/ringbench",
-	Text:    quern_gen_ptx,
-	Sum:     "1aeeb67e917f9858abaa19f319c3522f59391a2dcf778a5fe2ac0a32f98fd1f2",
+	Archive: quern_gen_zip,
+	Sum:     "afa12ec99a5547342f422f50bcbac01b60622fb4892aa27414da524b396055a8",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -126,7 +126,7 @@ var quernMirror = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "words", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -164,7 +164,7 @@ var quernRally = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "total", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "life", Kind: gpu.Scalar, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -17, 0, 16, 2, 0, 5, 9, 32, 0, -1, 1, 2, 5, 9, -2, 10, 2, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483680, 10, 2, 9, 0}, Sites: []gpu.Site{
@@ -217,7 +217,7 @@ var quernEcho16Actor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -272,7 +272,7 @@ var quernEcho64Actor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -327,7 +327,7 @@ var quernEcho256Actor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -382,7 +382,7 @@ var quernRelayActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},

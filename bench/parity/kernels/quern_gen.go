@@ -12,13 +12,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/bench/parity/kernels",
-	Text:    quern_gen_ptx,
-	Sum:     "13fcad64f8bc21d23b610767101ff782332e2f41834ab2177f36a5e9794936be",
+	Archive: quern_gen_zip,
+	Sum:     "20ff764c707b8d9f20068d2d90388d0cb949322cdf906f2c189209be7b4bddd0",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -150,7 +150,7 @@ var quernAlign = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "scores", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 2, 0, 1, 0, 5, 4, 1, 0, 1, 2, 3, 2, 0, 1, 0, 5, 4, 0, 640, 4, 7, 5, 9, 0, 2, 0, 1, 0, 5, 9, 2147483648, 1, 0, 9, 512, 0, 128, 2, 0, 5, 1, 1, 4, 9, 0, 0, -1, 1, 3, 2, 0, 4, 1, 3, 0, 16777216, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -199,7 +199,7 @@ var quernAlignUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "targets", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "scores", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 0, 1, 0, 5, 9, 2147483648, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -233,7 +233,7 @@ var quernChacha20 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 0, 2147483632, 4, 7, 1, 3, 0, 2048, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -272,7 +272,7 @@ var quernChacha20Unchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -306,7 +306,7 @@ var quernConvolve = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 0, 0, -1, 1, 3, 0, 32, 2, 0, 5, 4, 0, 1408, 1, 1, 5, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 0, 3, 4, 1, 3, 0, 1409, 1, 1, 5, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 0, 3, 4, 7, 1, 3, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 2, 5, 9, 2147483647, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 0, 32, 1, 1, 5, 1, 4, 3, 0, 32, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 4, 0, 32, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 5, 9, 0, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -349,7 +349,7 @@ var quernConvolveUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483642, 0, 32, 2, 0, 5, 0, 1408, 1, 1, 5, 3, 0, 32, 2, 1, 1, 1, 5, 5, 3, 9, 2147483645, 0, -1, 1, 1, 0, 0, 1, 2, 0, 1, 4, 6, 5, 5, 0, 0, 1, 1, 0, 1, 4, 6, 4, 9, 2147483648, 0, -1, 1, 2, 5, 9, 2147483647, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "wide"},
@@ -383,7 +383,7 @@ var quernFft = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 1, 1, 4, 9, 0, 0, -1, 1, 0, 5, 9, -442, 0, 512, 2, 0, 5, 1, 2, 4, 9, 0, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147484096, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
@@ -425,7 +425,7 @@ var quernFftUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Complex", Size: 8, Layout: "struct{Re float32; Im float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147484096, 10, 0, 0, 8, 10, 0, 0, 8, 8, 5, 4, 9, 0, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -456,7 +456,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "bins", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -491,7 +491,7 @@ var quernHistogramUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "data", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "bins", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -524,7 +524,7 @@ var quernLbm = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 1, 3, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 3, 1, 0, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 4, 1, 0, 1, 1, 5, 5, 4, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 0, 1, 4, 7, 1, 3, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 5, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 0, 5, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 6, 1, 0, 1, 1, 5, 5, 4, 1, 0, 1, 3, 3, 0, 7, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 3, 1, 0, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 8, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 3, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 0, 1, 4, 7, 1, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 1, 0, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 0, -1, 1, 3, 0, 9, 1, 0, 1, 1, 5, 5, 4, 1, 3, 1, 0, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 3, 1, 0, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 0, 1, 3, 7, 1, 3, 0, 2, 1, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 1, 0, 0, 9, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483647, 0, -1, 1, 4, 1, 0, 1, 1, 5, 4, 1, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 1, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 2, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 3, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 4, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 5, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 6, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 7, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 1, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 9, 1, 0, 1, 1, 5, 5, 4, 7, 1, 0, 1, 4, 3, 0, 128, 2, 0, 5, 4, 0, 8, 1, 0, 1, 1, 5, 5, 4, 2, 1, 1, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 1, 0, 0, 5, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 1, 0, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 1, 0, 0, 9, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483647}, Sites: []gpu.Site{
@@ -568,7 +568,7 @@ var quernLbmUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 2, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 2, 1, 1, 5, 9, 2147483647, 0, 3, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 3, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 3, 1, 1, 5, 9, 2147483647, 0, 4, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 4, 1, 1, 5, 9, 2147483647, 1, 0, 0, 5, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 5, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 5, 1, 1, 5, 9, 2147483647, 0, 6, 1, 0, 1, 1, 5, 5, 9, 2147483648, 0, 6, 1, 0, 1, 1, 5, 5, 1, 0, 4, 9, 2147483647, 0, 6, 1, 1, 5, 9, 2147483647, 0, 7, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 7, 1, 1, 5, 9, 2147483647, 1, 0, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483647, 0, 8, 1, 1, 5, 9, 2147483647, 1, 0, 0, 9, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 9, 1, 0, 1, 1, 5, 5, 9, 2147483647, 0, 9, 1, 1, 5, 9, 2147483647}},
 		{Name: "wide"},
@@ -602,7 +602,7 @@ var quernLife = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 2, 4, 9, 0, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -660,7 +660,7 @@ var quernLifeUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}, Threads: 2},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 0, 1, 1, 5, 3, 9, 2147483647}},
@@ -694,7 +694,7 @@ var quernMandelbrot = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 3, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 3, 3, 0, 16, 2, 0, 5, 4, 0, 16, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -734,7 +734,7 @@ var quernMandelbrotUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "limit", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "steps", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 0, 16, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}},
 		{Name: "wide"},
@@ -765,7 +765,7 @@ var quernNbody = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "bodies", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Body", Size: 16, Layout: "struct{X float32; Y float32; Z float32; Mass float32}", ReadOnly: true},
 		{Name: "accelerations", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Acceleration", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 0, 256, 1, 0, 0, 1, 4, 0, 256, 8, 5, 9, 2147483391, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 512, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}, Sites: []gpu.Site{
@@ -800,7 +800,7 @@ var quernNbodyUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "bodies", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Body", Size: 16, Layout: "struct{X float32; Y float32; Z float32; Mass float32}", ReadOnly: true},
 		{Name: "accelerations", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Acceleration", Size: 12, Layout: "struct{X float32; Y float32; Z float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 512, 2, 0, 5, 9, 2147483648, 1, 0, 9, 2147483392, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -835,7 +835,7 @@ var quernBlackScholes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "calls", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "puts", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 2, 4, 1, 4, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 2, 4, 1, 5, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 6, 1, 2, 4, 1, 6, 0, 256, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -885,7 +885,7 @@ var quernBlackScholesUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "calls", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "puts", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -920,7 +920,7 @@ var quernMultiplyAdd = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "f", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -952,7 +952,7 @@ var quernPi = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
 		{Name: "hits", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
@@ -991,7 +991,7 @@ var quernPiUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint32", Size: 4},
 		{Name: "hits", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 2, 9, 2147483647}},
 		{Name: "wide"},
@@ -1022,7 +1022,7 @@ var quernReduce = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648, 0, -1, 1, 1, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}, Sites: []gpu.Site{
@@ -1057,7 +1057,7 @@ var quernReduceUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sum", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 256, 2, 0, 5, 9, 2147483647, 0, 256, 2, 0, 5, 1, 0, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1090,7 +1090,7 @@ var quernRotate = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 4, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 4, 9, 0, 0, -1, 1, 4, 1, 1, 1, 2, 5, 4, 1, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 1, 1, 1, 2, 5, 4, 7, 1, 1, 1, 4, 3, 0, 32, 2, 0, 5, 4, 0, 8, 2, 1, 1, 1, 5, 5, 4, 7, 5, 9, 0}},
@@ -1134,7 +1134,7 @@ var quernRotateUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}, Threads: 2},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 1, 1, 2, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 1, 4, 9, 2147483647}},
@@ -1168,7 +1168,7 @@ var quernBlockScan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "totals", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 1024, 2, 0, 5, 4, 7, 5, 9, 0, 2, 0, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}, Sites: []gpu.Site{
@@ -1208,7 +1208,7 @@ var quernBlockScanUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "totals", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147483651}},
 		{Name: "wide"},
@@ -1239,7 +1239,7 @@ var quernSha256 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "digests", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 0, -1, 1, 0, 0, 2, 1, 1, 5, 4, 1, 0, 0, 2048, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 10, 0, 9, 0, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -1273,7 +1273,7 @@ var quernSha256Unchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "digests", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, 2, 1, 1, 5, 9, 2147483663, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "wide"},
@@ -1301,7 +1301,7 @@ var quernBitonicSort = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 1, 0, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "sort.go", Line: 31, Col: 21},
@@ -1340,7 +1340,7 @@ var quernBitonicSortUnchecked = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "keys", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 1024, 2, 0, 5, 9, 2147484160}},
 		{Name: "wide"},
@@ -1372,7 +1372,7 @@ var quernSpmv = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 4, 4, 0, 1, 4, 1, 0, 0, 128, 2, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0, 0, -1, 1, 1, 5, 9, -2147483647}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "spmv.go", Line: 27, Col: 10},
@@ -1424,7 +1424,7 @@ var quernSpmvUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1460,7 +1460,7 @@ var quernStencil = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648, 0, -1, 1, 4, 1, 1, 1, 2, 5, 1, 3, 5, 4, 1, 4, 0, 8, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 7, 1, 4, 0, 5, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 7, 1, 4, 0, 5, 1, 1, 1, 2, 5, 5, 3, 0, 2, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 5, 3, 1, 1, 1, 2, 5, 3, 1, 1, 1, 2, 5, 1, 3, 5, 4, 0, 1, 3, 1, 1, 1, 5, 3, 0, 9, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 5, 3, 0, 6, 1, 1, 1, 2, 5, 5, 3, 0, 3, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 1, 3, 7, 1, 1, 1, 5, 3, 0, 6, 1, 1, 1, 2, 5, 5, 3, 0, 2, 1, 1, 1, 2, 5, 1, 3, 5, 5, 4, 0, 2, 2, 2, 1, 1, 5, 1, 2, 5, 5, 4, 0, 1, 3, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1505,7 +1505,7 @@ var quernStencilUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 0, 1, 3, 9, 2147483647, 0, 0, 1, 3, 4, 9, 2147483648, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 2, 1, 3, 5, 1, 2, 4, 9, 2147483647, 1, 2, 1, 3, 5, 9, 2147483648, 1, 1, 1, 2, 5, 1, 3, 5, 1, 1, 4, 9, 2147483647, 1, 1, 1, 2, 5, 1, 3, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1541,7 +1541,7 @@ var quernTensorMatmul = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Chunk", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 128, 2, 1, 1, 1, 5, 5, 1, 1, 4, 1, 2, 4, 9, -16, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 127, 1, 0, 5, 3, 1, 3, 4, 9, 0, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, -1, 1, 2, 0, 128, 2, 1, 1, 1, 5, 5, 4, 1, 1, 1, 2, 3, 0, 128, 2, 1, 1, 1, 5, 5, 4, 0, 2147483640, 4, 7, 5, 9, 0, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 8, 1, 0, 1, 1, 5, 5, 3, 1, 0, 4, 1, 3, 4, 9, 0, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 0, 128, 2, 0, 5, 0, 512, 2, 1, 1, 0, 5, 5, 3, 0, 4, 1, 0, 5, 4, 1, 4, 4, 9, 0, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
@@ -1589,7 +1589,7 @@ var quernTensorMatmulUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/bench/parity/kernels.Chunk", Size: 16, Layout: "[8]quern.dev/kernel.BFloat16", ReadOnly: true},
 		{Name: "c", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 0, 223, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483632, 0, 32, 2, 0, 5, 0, 375, 1, 0, 5, 3, 9, 2147483648, 0, 224, 1, 1, 5, 0, 128, 2, 1, 1, 1, 5, 5, 3, 9, 2147483648, 0, 32, 2, 0, 5, 0, 247, 1, 0, 5, 3, 0, 8, 1, 0, 1, 1, 5, 5, 3, 9, 2147483648, 0, 256, 2, 0, 5, 9, 2147483649, 0, 128, 2, 0, 5, 0, 191, 1, 0, 5, 3, 0, 512, 2, 1, 1, 0, 5, 5, 3, 9, 2147483620, 10, 2, 9, 0, 10, 3, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -1624,7 +1624,7 @@ var quernTranspose = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 2, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 1, 0, 1, 1, 5, 4, 7, 1, 0, 1, 2, 3, 0, 32, 2, 0, 5, 4, 0, 32, 2, 1, 1, 0, 5, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 0, 32, 1, 1, 5, 1, 3, 3, 1, 0, 1, 1, 5, 4, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 3, 0, 32, 2, 0, 1, 1, 5, 5, 4, 7, 1, 1, 1, 3, 3, 0, 32, 2, 1, 5, 4, 1, 0, 1, 1, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1665,7 +1665,7 @@ var quernTransposeUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 1, 0, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "wide"},

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"testing"
 
-	"quern.dev/internal/compiler/generate"
+	"quern.dev/internal/archive"
 	"quern.dev/internal/ptxas"
 	"quern.dev/internal/testmodule"
 )
@@ -40,10 +40,18 @@ func modules(t *testing.T) []module {
 			return err
 		case d.IsDir() && strings.HasPrefix(d.Name(), "."):
 			return filepath.SkipDir
-		case d.Name() != generate.PTXFile:
+		case d.Name() != archive.File:
 			return nil
 		}
-		text, err := os.ReadFile(path)
+		file, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		code, err := archive.Open(string(file))
+		if err != nil {
+			return err
+		}
+		modules, err := code.Modules()
 		if err != nil {
 			return err
 		}
@@ -51,9 +59,12 @@ func modules(t *testing.T) []module {
 		if err != nil {
 			return err
 		}
-		for _, section := range strings.Split(string(text), "//quern:module ")[1:] {
-			name, ptx, _ := strings.Cut(section, "\n")
-			out = append(out, module{filepath.ToSlash(dir) + " " + name, ptx})
+		for _, m := range modules {
+			name := filepath.ToSlash(dir) + " " + m.Kernel + " " + m.Variant
+			if m.Older {
+				name += " older"
+			}
+			out = append(out, module{name, m.Text})
 		}
 		return nil
 	})

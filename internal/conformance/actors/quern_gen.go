@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/actors",
-	Text:    quern_gen_ptx,
-	Sum:     "34f9bba0ceecc094bac392445fe488cb920fa1eb3ebbac66c8ddfc47874b4e13",
+	Archive: quern_gen_zip,
+	Sum:     "3a3c1f10275641bf34e1b49723337836dba9c6465b956fb2e4d20b719ce7faa6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -214,7 +214,7 @@ var quernPostActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post_", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host_", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -271,7 +271,7 @@ var quernHighestActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -330,7 +330,7 @@ var quernEchoActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -387,7 +387,7 @@ var quernAccumulateActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -446,7 +446,7 @@ var quernCarelessActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -503,7 +503,7 @@ var quernFirstOfActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -561,7 +561,7 @@ var quernBulkyActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -618,7 +618,7 @@ var quernBounceActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -677,7 +677,7 @@ var quernTwiceActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -734,7 +734,7 @@ var quernLingerActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -791,7 +791,7 @@ var quernScatterActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -852,7 +852,7 @@ var quernSumActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -909,7 +909,7 @@ var quernFlawedActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -967,7 +967,7 @@ var quernCollectActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -1025,7 +1025,7 @@ var quernCountActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -1083,7 +1083,7 @@ var quernTurnedActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -1141,7 +1141,7 @@ var quernMisuserActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "data", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},

@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/elementwise",
-	Text:    quern_gen_ptx,
-	Sum:     "3ab6af62ef28ba48fe4887e0ddb7466606afbd4ec1c02f2886c101a25e2311dc",
+	Archive: quern_gen_zip,
+	Sum:     "e1a30d21840bd588b93c090f39c23dfb614107637e0037e65343815aa82a7d3d",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -59,7 +59,7 @@ var quernScaleAdd = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -95,7 +95,7 @@ var quernNegate = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -64, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 16, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -133,7 +133,7 @@ var quernAverage = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "y", Kind: gpu.Slice, Type: "uint16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -169,7 +169,7 @@ var quernSquare = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -197,7 +197,7 @@ var quernWiden = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -232,7 +232,7 @@ var quernLookUp = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "at", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "kernels.go", Line: 59, Col: 12},
@@ -273,7 +273,7 @@ var quernDifference = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 0, 1, 3, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -306,7 +306,7 @@ var quernNumber = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
@@ -338,7 +338,7 @@ var quernBlocks = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
@@ -373,7 +373,7 @@ var quernInvert = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 1, 1, 5, 4, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 2, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 2, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 1, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 3, 1, 0, 1, 1, 5, 4, 1, 0, 1, 3, 3, 1, 0, 1, 1, 5, 4, 2, 4, 1, 0, 5, 4, 7, 1, 3, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 1, 3, 2, 4, 1, 0, 5, 3, 0, 1024, 1, 0, 5, 4, 2, 4, 2, 1, 5, 1, 0, 5, 4, 7, 5, 9, 0}},
@@ -411,7 +411,7 @@ var quernCount = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "values", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "bins", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -64, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}, Threads: 16, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, -256}},
@@ -445,7 +445,7 @@ var quernScaleHalves = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Struct, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},

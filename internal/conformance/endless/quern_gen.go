@@ -10,13 +10,13 @@ import (
 	"quern.dev/kernel/host"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/endless",
-	Text:    quern_gen_ptx,
-	Sum:     "e9326e4718e28be8b76b987b35835661cf66f531faaf32e826a939be8f9ec2a4",
+	Archive: quern_gen_zip,
+	Sum:     "066237a3cea8dd68ebe35c822c7d4b1adcc4bc82b7f42dc307adbb3cee99c62e",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -58,7 +58,7 @@ var quernForever = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -87,7 +87,7 @@ var quernWhileTrue = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -120,7 +120,7 @@ var quernOrdered = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -150,7 +150,7 @@ var quernManyIterations = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 2, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -182,7 +182,7 @@ var quernWraps = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -213,7 +213,7 @@ var quernNested = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}},
 		{Name: "wide"},
@@ -239,7 +239,7 @@ var quernInFunction = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -268,7 +268,7 @@ var quernInClosure = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -299,7 +299,7 @@ var quernWithBarriers = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -330,7 +330,7 @@ var quernWithWarps = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -360,7 +360,7 @@ var quernGridWaits = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -393,7 +393,7 @@ var quernAdd = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -420,7 +420,7 @@ var quernStill = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "going", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1}},

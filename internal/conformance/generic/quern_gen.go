@@ -13,13 +13,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/generic",
-	Text:    quern_gen_ptx,
-	Sum:     "5ef513c5bec68872e7fea9dc34721028006a3cde73c46e439d1fd569f818b54a",
+	Archive: quern_gen_zip,
+	Sum:     "8e36d8515c3c6ad336f4070c5e9fb4e853d2bda17c0d143952e5a332ad84892b",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -158,7 +158,7 @@ var quernShiftBy = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 2, 4, 1, 1, 1, 0, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 0, -1, 1, 1, 1, 0, 4, 1, 2, 4, 1, 1, 1, 0, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 1, 0, 1, 2, 3, 9, 2147483648}},
@@ -195,7 +195,7 @@ var quernShiftByUnchecked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 2, 3, 9, 2147483648}},
@@ -227,7 +227,7 @@ var quernScaleBy_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "by", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
@@ -249,7 +249,7 @@ var quernScaleBy_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "by", Kind: gpu.Scalar, Type: "int64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
@@ -289,7 +289,7 @@ var quernScaleByUnchecked_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "by", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -306,7 +306,7 @@ var quernScaleByUnchecked_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "by", Kind: gpu.Scalar, Type: "int64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -339,7 +339,7 @@ var quernCorners = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -366,7 +366,7 @@ var quernPointers = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483647, 1, 0, 0, 2, 2, 3, 2, 0, 5, 5, 3, 9, 2147483649}},
 		{Name: "wide"},
@@ -393,7 +393,7 @@ var quernShuffled = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -425,7 +425,7 @@ var quernLiterals = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -452,7 +452,7 @@ var quernPassed = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -480,7 +480,7 @@ var quernReturned = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -507,7 +507,7 @@ var quernMethods = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -533,7 +533,7 @@ var quernSearches = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 0, -2, 1, 0, 5, 1, 0, 1, 0, 0, 2, 8, 4, 0, 1073741824, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -565,7 +565,7 @@ var quernTogether = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -598,7 +598,7 @@ var quernInstructions = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -626,7 +626,7 @@ var quernMapped_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
@@ -645,7 +645,7 @@ var quernMapped_int64 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483651, 0, -1, 0, 4, 1, 0, 6, 1, 0, 4, 0, 1, 3, 0, -1, 1, 0, 5, 0, 2, 3, 7, 0, 4, 1, 0, 6, 0, 4, 2, 3, 2, 0, 5, 5, 4, 0, 4, 3, 7, 0, -4, 2, 3, 2, 0, 5, 5, 0, 5, 3, 7, 5, 9, 0, 1, 0, 9, 2147483644}},
@@ -684,7 +684,7 @@ var quernScale_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -701,7 +701,7 @@ var quernScale_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -718,7 +718,7 @@ var quernScale_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "int16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -735,7 +735,7 @@ var quernScale_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "uint64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -752,7 +752,7 @@ var quernScale_Celsius = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Scalar, Type: "float32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Celsius", Size: 4, Layout: "float32"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 9, 0, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -795,7 +795,7 @@ var quernFill_bool = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Scalar, Type: "bool", Size: 1},
 		{Name: "x", Kind: gpu.Slice, Type: "bool", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -811,7 +811,7 @@ var quernFill_Point = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Struct, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}"},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648, 10, 1, 9, 0}},
 		{Name: "wide"},
@@ -827,7 +827,7 @@ var quernFill_3_int8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Struct, Type: "[3]int8", Size: 3},
 		{Name: "x", Kind: gpu.Slice, Type: "[3]int8", Size: 3},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -843,7 +843,7 @@ var quernFill_Pair_uint8_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Struct, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float64]", Size: 16, Layout: "struct{First uint8; Second float64}"},
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float64]", Size: 16, Layout: "struct{First uint8; Second float64}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 1, 2, 3, 2, 0, 5, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -883,7 +883,7 @@ var quernConvert_float32_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -905,7 +905,7 @@ var quernConvert_float64_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -927,7 +927,7 @@ var quernConvert_int8_uint16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Slice, Type: "int8", Size: 1, ReadOnly: true},
 		{Name: "to", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 8, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -974,7 +974,7 @@ var quernPack_uint8_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float32]", Size: 8, Layout: "struct{First uint8; Second float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -999,7 +999,7 @@ var quernPack_uint8_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[uint8, float64]", Size: 16, Layout: "struct{First uint8; Second float64}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1024,7 +1024,7 @@ var quernPack_int64_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[int64, float32]", Size: 16, Layout: "struct{First int64; Second float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1049,7 +1049,7 @@ var quernPack_int64_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Pair[int64, float64]", Size: 16, Layout: "struct{First int64; Second float64}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 2, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 2, 4, 1, 0, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 2, 9, 0}},
@@ -1098,7 +1098,7 @@ var quernTotal_Point = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "values", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}},
@@ -1140,7 +1140,7 @@ var quernReverse_int32 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1157,7 +1157,7 @@ var quernReverse_float64 = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1174,7 +1174,7 @@ var quernReverse_Point = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/generic.Point", Size: 16, Layout: "struct{X float64; Y float64}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}},
 		{Name: "wide"},
@@ -1212,7 +1212,7 @@ var quernUnrolled = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int32", Size: 4},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1242,7 +1242,7 @@ var quernAtTheEdges = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int64", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1271,7 +1271,7 @@ var quernReduced = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "sums", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 3, 9, 2147483648}},
 		{Name: "wide"},
@@ -1301,7 +1301,7 @@ var quernBlur = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 2147483647, 1, 0, 1, 2, 3, 9, 2147483648, 1, 0, 9, 2147483646}},
 		{Name: "wide"},
@@ -1363,7 +1363,7 @@ var quernMixed = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flip", Kind: gpu.Scalar, Type: "bool", Size: 1},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "special.go", Line: 42, Col: 13},
@@ -1459,7 +1459,7 @@ var quernPicked = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "at", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 0, 5, 9, 0, 1, 0, 9, 3}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1528,7 +1528,7 @@ var quernSized_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "uint16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1598,7 +1598,7 @@ var quernSized_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "rounds", Kind: gpu.Scalar, Type: "uint16", Size: 2},
 		{Name: "x", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1690,7 +1690,7 @@ var quernFiltered = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 1, 0, 4, 1, 3, 4, 0, 1, 3, 1, 2, 1, 0, 4, 2, 3, 2, 0, 5, 4, 0, 1, 3, 7, 5, 9, 0, 1, 0, 1, 3, 3, 9, 2147483649, 1, 0, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 3, 3, 9, 2147483649}, Sites: []gpu.Site{

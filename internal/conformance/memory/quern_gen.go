@@ -11,13 +11,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/memory",
-	Text:    quern_gen_ptx,
-	Sum:     "a61ba6ece595e7c8e568bf0f7792cc890e2875f69aab1a58fdde92251bdcf84d",
+	Archive: quern_gen_zip,
+	Sum:     "fd0b86c44cd652b7c49d015f5b1e2d703e6a51f2e9568544d11f2f33774b8ffe",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -218,7 +218,7 @@ var quernWords = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 9, 64, 0, -1, 1, 0, 2, 3, 2, 0, 5, 4, 2, 3, 1, 0, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 2, 3, 2, 0, 5, 4, 2, 3, 1, 1, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0, 0, -1, 1, 2, 2, 3, 2, 0, 5, 4, 2, 3, 1, 2, 3, 2, 3, 2, 0, 5, 4, 0, 64, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -262,7 +262,7 @@ var quernPipeline = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 1, 1, 4, 9, -512, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 4, 9, 4, 0, 256, 1, 0, 5, 9, 2147483903, 0, -1, 1, 1, 0, 256, 2, 0, 1, 0, 5, 5, 4, 0, 256, 1, 0, 5, 1, 1, 3, 0, 256, 2, 0, 1, 0, 5, 5, 4, 0, 2147483648, 4, 7, 5, 9, 0, 0, 64, 2, 0, 5, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 9, 2147483139, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 9, 2147483651, 0, 256, 1, 0, 5, 9, 2147483903, 0, 64, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -311,7 +311,7 @@ var quernAnyAlignment = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 0, 1, 4, 1, 1, 0, 33, 4, 7, 5, 9, 0, 0, -1, 1, 0, 5, 9, 0, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663, 0, -1, 1, 4, 0, 16, 2, 3, 5, 4, 1, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 2, 0, 16, 2, 3, 5, 4, 1, 0, 4, 1, 2, 1, 0, 4, 0, 512, 4, 7, 5, 9, 0, 0, -1, 1, 3, 2, 3, 4, 1, 3, 0, 32, 4, 7, 5, 9, 0, 10, 1, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 16, 2, 3, 5, 1, 0, 3, 9, 2147483663, 10, 1, 9, 0}, Sites: []gpu.Site{
@@ -364,7 +364,7 @@ var quernTooShort = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, -3, 2, 3, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -401,7 +401,7 @@ var quernForgotWait = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -439,7 +439,7 @@ var quernForgotCommit = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -477,7 +477,7 @@ var quernForgotSync = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 0, 2, 3, 4, 1, 0, 0, 32, 4, 7, 5, 9, 0, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -515,7 +515,7 @@ var quernOverwrites = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -555,7 +555,7 @@ var quernOperations_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "old", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -580,7 +580,7 @@ var quernOperations_uint32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "old", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -605,7 +605,7 @@ var quernOperations_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -630,7 +630,7 @@ var quernOperations_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -655,7 +655,7 @@ var quernOperations_int = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -680,7 +680,7 @@ var quernOperations_uint = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "uint", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "uint", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 11, 1, 0, 5, 4, 1, 1, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 11, 1, 0, 5, 9, 2147483658, 0, -1, 1, 2, 0, 11, 1, 0, 5, 4, 1, 2, 0, 11, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -735,7 +735,7 @@ var quernFloatOperations_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "old", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 4, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -760,7 +760,7 @@ var quernFloatOperations_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "cells", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "old", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 8, 1, 0, 5, 9, 2147483655, 0, -1, 1, 2, 0, 8, 1, 0, 5, 4, 1, 2, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -805,7 +805,7 @@ var quernScopes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "sums", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "extremes", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 0, 1, 1, 4, 9, 0, 0, -1, 1, 1, 5, 9, -2, 0, -1, 1, 2, 5, 9, -2}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -847,7 +847,7 @@ var quernHistogram = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648, 1, 2, 0, 4, 8, 1, 1, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "atomic.go", Line: 91, Col: 35},
@@ -885,7 +885,7 @@ var quernBulkPipeline = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 1, 1, 4, 9, -256, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 2, 0, 1, 0, 5, 5, 1, 1, 4, 9, 256, 0, 256, 1, 0, 5, 9, 2147483903, 2, 3, 2, 0, 5, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 256, 2, 0, 1, 0, 5, 5, 0, 256, 1, 0, 5, 4, 9, 2147483647, 2, 0, 1, 0, 5, 1, 0, 4, 9, 2147483647, 1, 0, 9, 2147483646, 0, 256, 1, 0, 5, 9, 2147483903, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -932,7 +932,7 @@ var quernAnySize = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "b", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, 0, 0, -1, 1, 3, 2, 3, 2, 4, 5, 4, 1, 3, 0, 1024, 2, 3, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -971,7 +971,7 @@ var quernForgotBulkWait = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -1007,7 +1007,7 @@ var quernOverwritesInUse = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "a", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 1, 0, 4, 9, 0, 2, 3, 9, 32, 0, -1, 1, 1, 2, 3, 4, 1, 1, 0, 32, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647}, Sites: []gpu.Site{
@@ -1048,7 +1048,7 @@ var quernCopies_uint8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "other", Kind: gpu.Slice, Type: "uint8", Size: 1},
 		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 0, 24, 1, 0, 5, 4, 1, 2, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 0, 5, 4, 1, 3, 0, 64, 2, 0, 5, 4, 7, 1, 3, 0, 715827904, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
@@ -1105,7 +1105,7 @@ var quernCopies_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "other", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 0, 24, 1, 0, 5, 4, 1, 2, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 0, 5, 4, 1, 3, 0, 64, 2, 0, 5, 4, 7, 1, 3, 0, 715827904, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
@@ -1162,7 +1162,7 @@ var quernCopies_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "other", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "counts", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, 8, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 0, 24, 1, 0, 5, 4, 1, 2, 0, 192, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 8, 1, 0, 5, 4, 1, 3, 0, 64, 2, 0, 5, 4, 7, 1, 3, 0, 715827904, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "copy.go", Line: 33, Col: 20},
@@ -1239,7 +1239,7 @@ var quernCopyPixels = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.pixel", Size: 8, Layout: "struct{R uint8; G uint8; B uint8; Weight float32}"},
 		{Name: "count", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 24, 1, 0, 5, 4, 1, 1, 0, 24, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 24, 1, 0, 5, 9, 2147483671, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "copy.go", Line: 55, Col: 24},
@@ -1283,7 +1283,7 @@ var quernCopyInCalls = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "jobs", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.job", Size: 16, Layout: "struct{From int32; To int32; N int32; M int32}", ReadOnly: true},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483647, 0, 24, 1, 0, 5, 1, 1, 4, 9, 0, 1, 0, 2, 3, 2, 0, 5, 3, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.SliceSite, File: "copy.go", Line: 67, Col: 14},
@@ -1323,7 +1323,7 @@ var quernCopyShifted = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "dst", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "src", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 2, 4, 9, -2147483647, 0, -1, 1, 1, 5, 9, 0, 1, 1, 1, 3, 4, 9, -2147483647}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647}, Sites: []gpu.Site{
@@ -1358,7 +1358,7 @@ var quernCopyTogether = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -64, 0, 32, 2, 0, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1395,7 +1395,7 @@ var quernAddFloat16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "old", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "sums", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 10, 4, 1, 3, 2, 3, 4, 0, 7, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1440,7 +1440,7 @@ var quernAddBFloat16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "old", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 		{Name: "sums", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 0, 10, 4, 1, 3, 2, 3, 4, 0, 7, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1483,7 +1483,7 @@ var quernScan = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "descriptors", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 1, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 31, Col: 7},
@@ -1542,7 +1542,7 @@ var quernLastBlock = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "counter", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 1, 0, 4, 9, 0, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 32, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1588,7 +1588,7 @@ var quernPassAlong_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1624,7 +1624,7 @@ var quernPassAlong_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1660,7 +1660,7 @@ var quernPassAlong_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1696,7 +1696,7 @@ var quernPassAlong_float64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "ready", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 0, -1, 1, 2, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "order.go", Line: 100, Col: 35},
@@ -1756,7 +1756,7 @@ var quernUnordered = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flag", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 1, 5, 9, -1, 0, -1, 1, 2, 5, 9, -1}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647}, Sites: []gpu.Site{
@@ -1798,7 +1798,7 @@ var quernWaitsForPanic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "ticket", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "flag", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, -1, 0, -1, 1, 1, 5, 9, -1}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "order.go", Line: 135, Col: 3, Text: "no store"},
@@ -1839,7 +1839,7 @@ var quernTimes = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 		{Name: "clocks", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 0, 2, 2, 3, 2, 0, 5, 5, 1, 2, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 2, 2, 3, 2, 0, 5, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -1880,7 +1880,7 @@ var quernShiftFew = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "dst", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "src", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, 0, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 0, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 3, 3, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 1, 3, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 4, 3, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 1, 4, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1926,7 +1926,7 @@ var quernShiftMany = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "dst", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "src", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, 0, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 0, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 3, 3, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 1, 3, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 4, 3, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 1, 4, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 150, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -1969,7 +1969,7 @@ var quernShiftSpots = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "dst", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.spot", Size: 12, Layout: "struct{A int32; B [3]int16}"},
 		{Name: "src", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.spot", Size: 12, Layout: "struct{A int32; B [3]int16}", ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 5, 9, 0, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 2, 5, 9, 0, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 3, 3, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 1, 3, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 1, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 7, 5, 9, 0, 0, -1, 1, 0, 1, 4, 3, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 1, 4, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 1, 2, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 30, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 0, 1, 2, 4, 9, 2147483648, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 5, 1, 0, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 1, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647, 1, 2, 2, 3, 2, 0, 5, 1, 0, 5, 3, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -2016,7 +2016,7 @@ var quernShiftPlaces = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 400, 2, 0, 5, 1, 2, 4, 9, 0, 0, -1, 1, 0, 5, 9, 0, 1, 0, 9, 10, 0, -1, 1, 1, 5, 9, 0, 1, 1, 9, 10}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 2147483648, 1, 2, 9, 2147483647, 0, 400, 2, 0, 5, 9, 2147483747}, Sites: []gpu.Site{
@@ -2064,7 +2064,7 @@ var quernReverse = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2101,7 +2101,7 @@ var quernViews = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "bytes", Kind: gpu.Slice, Type: "uint8", Size: 1},
 		{Name: "lengths", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, -1, 1, 0, 1, 3, 0, 4, 8, 4, 1, 0, 2, 3, 4, 7, 5, 9, 0, 1, 1, 1, 3, 4, 9, 0, 0, -1, 1, 2, 5, 9, -4, 0, -1, 1, 3, 0, 2, 8, 5, 9, -3, 10, 2, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 10, 2, 9, 0}, Sites: []gpu.Site{
@@ -2147,7 +2147,7 @@ var quernBeside = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -2183,7 +2183,7 @@ var quernThroughFunction = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, -1, 0, -1, 1, 1, 0, 4, 8, 5, 1, 1, 0, 4, 8, 2, 3, 4, 0, 116224, 4, 7, 5, 9, 0, 1, 1, 0, 4, 8, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -2216,7 +2216,7 @@ var quernOutside = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 1, 1, 0, 4, 8, 4, 9, 0, 2, 3, 1, 0, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647}, Sites: []gpu.Site{
@@ -2249,7 +2249,7 @@ var quernLarge = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.DivideSite, File: "shared.go", Line: 107, Col: 56},
@@ -2289,7 +2289,7 @@ var quernPutsWords_parcel = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.parcel", Size: 80, Layout: "struct{Flag bool; Code uint8; Small int16; Tiny int8; Length float32; Open [3]bool; Half quern.dev/kernel.Float16; Weight float64; Count int; Place struct{Lanes [5]uint8; Brain quern.dev/kernel.BFloat16; Big uint64}; Wave complex64; Sum uint; _ [3]uint16; Last int8}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483628, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 20, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 20, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 20, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 20, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483628}, Sites: []gpu.Site{
@@ -2311,7 +2311,7 @@ var quernPutsWords_crate = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.crate", Size: 2400, Layout: "struct{Head uint16; Numbers [77]uint16; Text [131]uint8; Points [70]struct{X float64; Y float64; N uint32}; Odd [90][3]uint8; Unit [40][4]uint8; Tail uint8}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483048, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 600, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 600, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 600, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 600, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483048}, Sites: []gpu.Site{
@@ -2333,7 +2333,7 @@ var quernPutsWords_bytes9 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.bytes9", Size: 9, Layout: "[9]uint8", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483645, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 3, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 3, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 3, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 3, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483645}, Sites: []gpu.Site{
@@ -2355,7 +2355,7 @@ var quernPutsWords_float32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -2377,7 +2377,7 @@ var quernPutsWords_flag = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/memory.flag", Size: 1, Layout: "bool", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 1, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 1, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 1, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -2399,7 +2399,7 @@ var quernPutsWords_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "messages", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483646, 0, -1, 1, 0, 1, 2, 3, 1, 0, 1, 1, 5, 4, 0, 2, 4, 0, 2, 1, 0, 5, 1, 2, 3, 1, 0, 1, 1, 5, 4, 2, 3, 1, 0, 5, 4, 0, 2, 4, 7, 1, 0, 1, 2, 3, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 2, 4, 7, 1, 2, 2, 3, 1, 0, 5, 3, 0, 1023, 1, 0, 5, 4, 2, 3, 2, 0, 5, 1, 0, 5, 4, 0, 2, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 1, 0, 1, 1, 5, 1, 0, 4, 9, 2147483646}, Sites: []gpu.Site{
@@ -2448,7 +2448,7 @@ var quernSharedWords = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "step", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 15, 1, 0, 5, 1, 1, 4, 9, -32}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 0, 1, 1, 9, 2147483647, 0, 15, 1, 0, 5, 9, 2147483616}, Sites: []gpu.Site{
@@ -2484,7 +2484,7 @@ var quernWordsBeyond = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "from", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 0, -1, 1, 0, 5, 9, 0, 1, 0, 1, 1, 4, 9, -3}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 0, 9, 2147483645}, Sites: []gpu.Site{

@@ -10,13 +10,13 @@ import (
 	"quern.dev/kernel/host"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/output",
-	Text:    quern_gen_ptx,
-	Sum:     "32c11e9d095549f3286ce4b2b56a9615098c342be866b454bd40d3ce5dd43275",
+	Archive: quern_gen_zip,
+	Sum:     "630eae87b9a91aef5cd5a4959bef3ad1aa855cd56477f0c8e9505b8bc9e75ff6",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -54,7 +54,7 @@ var quernAssembled = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "f", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483651, 0, -1, 1, 0, 0, 4, 1, 1, 5, 4, 1, 0, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 0, 3, 1, 1, 5, 9, 2147483648, 0, -1, 1, 2, 0, 3, 1, 1, 5, 4, 1, 2, 0, 3, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 4, 1, 1, 5, 9, 2147483651, 0, 3, 1, 1, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -107,7 +107,7 @@ var quernPaused = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -134,7 +134,7 @@ var quernAsserted = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.PanicSite, File: "assert.go", Line: 10, Col: 3, Text: "assertion failed: the input is not negative"},
@@ -172,7 +172,7 @@ var quernReport = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "flags", Kind: gpu.Slice, Type: "bool", Size: 1, ReadOnly: true},
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 2, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -212,7 +212,7 @@ var quernChatter = gpu.NewKernel(gpu.KernelInfo{
 	Params: []gpu.Param{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -243,7 +243,7 @@ var quernWords = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "n", Kind: gpu.Scalar, Type: "int", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 2, 2, 3, 2, 0, 5, 1, 1, 5, 4, 1, 2, 2, 3, 1, 1, 5, 3, 0, 1024, 1, 1, 5, 4, 2, 3, 2, 0, 5, 1, 1, 5, 4, 7, 5, 9, 0, 2, 3, 2, 0, 5, 1, 1, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 5, 1, 1, 4, 9, 2147483647}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 0, 1, 1, 4, 9, 0, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 5, 9, 2147483648, 2, 3, 2, 0, 5, 1, 1, 5, 1, 1, 4, 9, 2147483647}, Sites: []gpu.Site{
@@ -277,7 +277,7 @@ var quernDraws = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "seed", Kind: gpu.Scalar, Type: "uint64", Size: 8},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 1, 1, 4, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 0, 8, 2, 3, 2, 0, 5, 5, 9, 2147483655}, Sites: []gpu.Site{
@@ -328,7 +328,7 @@ var quernSampled = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "v", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 3, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 3, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
@@ -369,7 +369,7 @@ var quernBlended = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "outTwo", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float32]", Size: 8, Layout: "struct{X float32; Y float32}"},
 		{Name: "outFour", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "proven", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 3, 1, 2, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 2, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 2, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 9, 0}},
 		{Name: "narrow", Limits: []int64{1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 4, 0, 8, 10, 4, 0, 8, 8, 5, 4, 9, 0, 10, 5, 9, 0}, Sites: []gpu.Site{
@@ -412,7 +412,7 @@ var quernFetched = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "image", Kind: gpu.Texture, Type: "float32", Size: 24},
 		{Name: "out", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "texture.go", Line: 31, Col: 3},

@@ -14,13 +14,13 @@ import (
 	"sync/atomic"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/routing",
-	Text:    quern_gen_ptx,
-	Sum:     "5313b6fc70f47e074e21484e172142ce088cb325574f3f7ca0f84f193b79b801",
+	Archive: quern_gen_zip,
+	Sum:     "c0e9c615fbb630ccaa2e7bac6e5f271679486ba12c9ffac7d3238916485c6095",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -170,7 +170,7 @@ var quernPlusOneActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -227,7 +227,7 @@ var quernTimesTwoActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -284,7 +284,7 @@ var quernTallyActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -341,7 +341,7 @@ var quernSendActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "post", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "wide", Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},
@@ -417,7 +417,7 @@ var quernWorkActor = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "host", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "data", Kind: gpu.Slice, Type: "float32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 1, 7, 9, 2147483647, 1, 8, 9, 2147483647, 0, 16, 2, 0, 5, 9, 31}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "quern.dev/ring/actor/forward.go", Line: 90, Col: 17},

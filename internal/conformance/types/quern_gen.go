@@ -14,13 +14,13 @@ import (
 	"unsafe"
 )
 
-//go:embed quern_gen.ptx
-var quern_gen_ptx string
+//go:embed quern_gen.zip
+var quern_gen_zip string
 
-var quernPTX = &gpu.Code{
+var quernCode = &gpu.Code{
 	Package: "quern.dev/internal/conformance/types",
-	Text:    quern_gen_ptx,
-	Sum:     "79674da7bfc98fa647383381f7abb1515e7d2554c16a8d5339874aab0decf32d",
+	Archive: quern_gen_zip,
+	Sum:     "91f6c911a076ae52b103123280082f591f636492619000b7007368be83ce1b64",
 }
 
 // Kernels and the types that they take, as they were when this file was written.
@@ -178,7 +178,7 @@ var quernComplex128Operators = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "complex128", Size: 16},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
 		{Name: "wide"},
@@ -212,7 +212,7 @@ var quernComplex64Operators = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "complex64", Size: 8},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 8, 10, 1, 0, 8, 8, 5, 4, 9, 0, 10, 2, 0, 8, 10, 2, 0, 8, 8, 5, 4, 9, 0}},
 		{Name: "wide"},
@@ -244,7 +244,7 @@ var quernComplexFields = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.wave", Size: 40, Layout: "struct{Phase uint8; Points [2]complex64; Sum complex128}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.wave", Size: 40, Layout: "struct{Phase uint8; Points [2]complex64; Sum complex128}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -276,7 +276,7 @@ var quernComplexLibrary = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "complex128", Size: 16, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "complex128", Size: 16},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "math/trig_reduce.go", Line: 46, Col: 9},
@@ -317,7 +317,7 @@ var quernToIntegers_float32_int8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int8", Size: 1},
 		{Name: "asked", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -336,7 +336,7 @@ var quernToIntegers_float32_uint8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint8", Size: 1},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -355,7 +355,7 @@ var quernToIntegers_float32_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int16", Size: 2},
 		{Name: "asked", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -374,7 +374,7 @@ var quernToIntegers_float32_uint16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint16", Size: 2},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -393,7 +393,7 @@ var quernToIntegers_float32_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "asked", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -412,7 +412,7 @@ var quernToIntegers_float32_uint32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -431,7 +431,7 @@ var quernToIntegers_float32_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -450,7 +450,7 @@ var quernToIntegers_float32_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -469,7 +469,7 @@ var quernToIntegers_float32_int = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -488,7 +488,7 @@ var quernToIntegers_float32_uint = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -507,7 +507,7 @@ var quernToIntegers_float64_int8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int8", Size: 1},
 		{Name: "asked", Kind: gpu.Slice, Type: "int8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -526,7 +526,7 @@ var quernToIntegers_float64_uint8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint8", Size: 1},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -545,7 +545,7 @@ var quernToIntegers_float64_int16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int16", Size: 2},
 		{Name: "asked", Kind: gpu.Slice, Type: "int16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -564,7 +564,7 @@ var quernToIntegers_float64_uint16 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint16", Size: 2},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -583,7 +583,7 @@ var quernToIntegers_float64_int32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int32", Size: 4},
 		{Name: "asked", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -602,7 +602,7 @@ var quernToIntegers_float64_uint32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint32", Size: 4},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -621,7 +621,7 @@ var quernToIntegers_float64_int64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int64", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "int64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -640,7 +640,7 @@ var quernToIntegers_float64_uint64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint64", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -659,7 +659,7 @@ var quernToIntegers_float64_int = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "int", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "int", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -678,7 +678,7 @@ var quernToIntegers_float64_uint = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "called", Kind: gpu.Slice, Type: "uint", Size: 8},
 		{Name: "asked", Kind: gpu.Slice, Type: "uint", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -758,7 +758,7 @@ var quernToLevels = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "tiny", Kind: gpu.Slice, Type: "int8", Size: 1},
 		{Name: "words", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 6, 1, 0, 5, 9, 2147483648, 0, -1, 1, 6, 0, 6, 1, 0, 5, 4, 1, 6, 0, 6, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 1, 6, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 5, 1, 0, 4, 1, 5, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, 6, 1, 0, 5, 9, 2147483648, 0, -1, 1, 6, 0, 6, 1, 0, 5, 4, 1, 6, 0, 6, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0, 10, 6, 0, 8, 10, 6, 0, 8, 8, 5, 4, 9, 0}},
@@ -818,7 +818,7 @@ var quernFloat16FromFloat32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -847,7 +847,7 @@ var quernFloat16FromFloat64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -876,7 +876,7 @@ var quernBfloat16FromFloat32 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -905,7 +905,7 @@ var quernBfloat16FromFloat64 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "float64", Size: 8, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -935,7 +935,7 @@ var quernHalfFromIntegers = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "b", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -967,7 +967,7 @@ var quernHalfWiden = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "h64", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "b64", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 10, 2, 3, 10, 3, 3, 10, 4, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}, Threads: 2, Adjacent: true},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 2, 1, 0, 4, 1, 2, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 3, 1, 0, 4, 1, 3, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0, 0, -1, 1, 4, 1, 0, 4, 1, 4, 2, 3, 2, 0, 5, 4, 7, 5, 9, 0}},
@@ -1013,7 +1013,7 @@ var quernFloat16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Float16", Size: 2},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1047,7 +1047,7 @@ var quernBfloat16Arithmetic = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 		{Name: "flags", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1080,7 +1080,7 @@ var quernBfloat16FMA = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.BFloat16", Size: 2},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -32, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 10, 3, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 8, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1112,7 +1112,7 @@ var quernHalfFields = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.reading", Size: 32, Layout: "struct{Valid bool; Low quern.dev/kernel.Float16; Levels [3]quern.dev/kernel.BFloat16; Sum float64; High quern.dev/kernel.Float16}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.reading", Size: 32, Layout: "struct{Valid bool; Low quern.dev/kernel.Float16; Levels [3]quern.dev/kernel.BFloat16; Sum float64; High quern.dev/kernel.Float16}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 0, 64, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1148,7 +1148,7 @@ var quernScaleScalars = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "d", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "n", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 1, 10, 2, 3, 10, 3, 3, 10, 4, 3, 10, 5, 3, 9, 0, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 2, Adjacent: true},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 1, 4, 9, 2147483647, 1, 5, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1182,7 +1182,7 @@ var quernLookups = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 		{Name: "z", Kind: gpu.Slice, Type: "complex128", Size: 16},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 2, 9, 0}},
 		{Name: "wide", Sites: []gpu.Site{
@@ -1217,7 +1217,7 @@ var quernHexadecimal = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "uint32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 0, 8, 1, 0, 5, 9, 2147483648, 0, -1, 1, 1, 0, 8, 1, 0, 5, 4, 1, 1, 0, 8, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0}},
@@ -1251,7 +1251,7 @@ var quernComplement = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "uint8", Size: 1, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
@@ -1280,7 +1280,7 @@ var quernLetters = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "index", Kind: gpu.Slice, Type: "int64", Size: 8, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "[6]uint8", Size: 6},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 0, 2, 10, 1, 0, 2, 8, 5, 4, 9, 0}, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "text.go", Line: 57, Col: 11},
@@ -1315,7 +1315,7 @@ var quernLetterAt = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "index", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "text.go", Line: 75, Col: 11},
@@ -1357,7 +1357,7 @@ var quernLetterOfNothing = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "index", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "uint8", Size: 1},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 10, 0, 10, 1, 3, 9, 0, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4, Adjacent: true, Sites: []gpu.Site{
 			{Kind: gpu.IndexSite, File: "text.go", Line: 83, Col: 11},
@@ -1400,7 +1400,7 @@ var quernVec4Scale = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
@@ -1430,7 +1430,7 @@ var quernVec4Shift = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}", ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0}},
@@ -1467,7 +1467,7 @@ var quernVec2Fields = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[float64]", Size: 16, Layout: "struct{X float64; Y float64}"},
 		{Name: "out", Kind: gpu.Slice, Type: "float64", Size: 8},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 9, 0}, Threads: 2},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 1, 0, 4, 9, 0, 2, 3, 2, 0, 5, 1, 1, 4, 9, 0, 10, 0, 9, 0}},
@@ -1505,7 +1505,7 @@ var quernVec3Methods = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec3[int32]", Size: 12, Layout: "struct{X int32; Y int32; Z int32}"},
 		{Name: "dots", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648}},
 		{Name: "wide"},
@@ -1537,7 +1537,7 @@ var quernVec24Methods = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[int64]", Size: 32, Layout: "struct{X int64; Y int64; Z int64; W int64}"},
 		{Name: "out2", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec2[int64]", Size: 16, Layout: "struct{X int64; Y int64}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 1, 3, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}},
 		{Name: "wide"},
@@ -1567,7 +1567,7 @@ var quernPixels = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.pixel", Size: 4, Layout: "struct{R uint8; G uint8; B uint8; A uint8}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.pixel", Size: 4, Layout: "struct{R uint8; G uint8; B uint8; A uint8}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 4, 10, 0, 0, 4, 8, 5, 4, 9, 0, 10, 1, 0, 4, 10, 1, 0, 4, 8, 5, 4, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 0, 4, 10, 0, 0, 4, 8, 5, 4, 9, 0, 10, 1, 0, 4, 10, 1, 0, 4, 8, 5, 4, 9, 0}},
@@ -1597,7 +1597,7 @@ var quernBodies = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.body", Size: 32, Layout: "struct{Position struct{X float32; Y float32; Z float32}; Velocity struct{X float32; Y float32; Z float32}; Mass float32; ID int32}", ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/internal/conformance/types.body", Size: 32, Layout: "struct{Position struct{X float32; Y float32; Z float32}; Velocity struct{X float32; Y float32; Z float32}; Mass float32; ID int32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
@@ -1627,7 +1627,7 @@ var quernHalves8 = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "in", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.Float16", Size: 16, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "[8]quern.dev/kernel.Float16", Size: 16},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -8, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}, Threads: 2},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 0, 9, 0, 10, 1, 9, 0}},
@@ -1656,7 +1656,7 @@ var quernQuads = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "x", Kind: gpu.Slice, Type: "int32", Size: 4, ReadOnly: true},
 		{Name: "y", Kind: gpu.Slice, Type: "int32", Size: 4},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}, Threads: 4},
 		{Name: "proven", Limits: []int64{1, 0, 9, 2147483647, 1, 1, 9, 2147483647, 0, 4, 2, 3, 2, 0, 5, 5, 9, 2147483648, 0, -1, 1, 1, 1, 0, 4, 1, 1, 0, 4, 2, 3, 2, 0, 5, 5, 4, 7, 5, 9, 0, 10, 0, 9, 0, 10, 1, 9, 0}},
@@ -1698,7 +1698,7 @@ var quernRows = gpu.NewKernel(gpu.KernelInfo{
 		{Name: "m", Kind: gpu.Slice, Type: "[4][4]float32", Size: 64, ReadOnly: true},
 		{Name: "out", Kind: gpu.Slice, Type: "quern.dev/kernel.Vec4[float32]", Size: 16, Layout: "struct{X float32; Y float32; Z float32; W float32}"},
 	},
-	Code: quernPTX,
+	Code: quernCode,
 	Variants: []gpu.Variant{
 		{Name: "coarse", Limits: []int64{0, 0, 2, 0, 4, 9, -16, 0, 0, 2, 0, 2, 3, 5, 2, 1, 2, 4, 5, 5, 4, 9, -131072, 1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}, Threads: 4},
 		{Name: "narrow", Limits: []int64{1, 0, 9, 2147483647, 0, 0, 1, 0, 4, 9, 2147483648, 1, 1, 9, 2147483647, 1, 2, 9, 2147483647, 2, 3, 2, 0, 5, 9, 2147483648, 10, 1, 9, 0, 10, 2, 9, 0}},
