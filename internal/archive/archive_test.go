@@ -63,10 +63,11 @@ func TestTheSumIsOfTheModules(t *testing.T) {
 		return a.Sum()
 	}
 	one, two := Module{Kernel: "k", Variant: "wide", Text: "ret;"}, Module{Kernel: "l", Variant: "wide", Text: "exit;"}
-	if sum(one, two) != sum(one, two) {
+	first := sum(one, two)
+	if again := sum(one, two); again != first {
 		t.Error("the same modules have two sums")
 	}
-	seen := map[string]bool{sum(one, two): true}
+	seen := map[string]bool{first: true}
 	for _, modules := range [][]Module{
 		{two, one}, {one}, {}, {one, two, two},
 		{{Kernel: "k", Variant: "wide", Text: "reT;"}, two},
