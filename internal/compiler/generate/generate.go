@@ -122,13 +122,15 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 	checked := newAssertions(p, imports)
 	for i, k := range kernels {
 		params := writeInfo(&launchers, p, k, imports)
-		function := functionVariable(k.IR.Name)
-		switch a := p.ActorOf(k.IR.Name); {
-		case a != nil:
+		if a := p.ActorOf(k.IR.Name); a != nil {
 			writeActor(&launchers, p, k, a, imports)
 			checked.handler(a)
-			checked.parameters(signatureOf(p, k))
-			function = a.Kernel
+			if err := writeHandler(&hosts, p, k, a, imports); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		switch {
 		case len(p.Instance(k.IR.Name)) == 0:
 			writeLauncher(&launchers, p, k, params, imports)
 			checked.function(k)
@@ -138,15 +140,15 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 			}
 			checked.function(k)
 		}
-		writePlain(&hosts, k, params, function, imports)
-		text, err := emit(p, k.IR, imports)
+		writePlain(&hosts, k, params, functionVariable(k.IR.Name), imports)
+		text, err := emit(p, k.IR, imports, gohost.Emit)
 		if err != nil {
 			return nil, err
 		}
 		hosts.WriteByte('\n')
 		hosts.WriteString(text)
 		for _, form := range k.Special {
-			if text, err = emit(p, form.IR, imports); err != nil {
+			if text, err = emit(p, form.IR, imports, gohost.Emit); err != nil {
 				return nil, err
 			}
 			hosts.WriteByte('\n')
@@ -173,9 +175,9 @@ func goFile(p *frontend.Package, kernels []*compiler.Kernel, sum string) ([]byte
 }
 
 // emit writes the CPU version of a kernel.
-func emit(p *frontend.Package, k *ir.Kernel, imports *gohost.Imports) (_ string, err error) {
+func emit(p *frontend.Package, k *ir.Kernel, imports *gohost.Imports, write func(*ir.Kernel, *gohost.Imports) (string, error)) (_ string, err error) {
 	defer frontend.Catch(&err, p.Path, k.Name)
-	return gohost.Emit(k, imports)
+	return write(k, imports)
 }
 
 // excerpt shows the lines around a syntax error in generated code.
@@ -310,7 +312,12 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	if k.Variants[0].Cooperative {
 		b.WriteString("Cooperative: true,\n")
 	}
-	fmt.Fprintf(b, "Host: %s,\nPlain: %s,\n})\n", hostName(name), plainName(name))
+	host, plain := hostName(name), plainName(name)
+	if a := p.ActorOf(name); a != nil {
+		loop := loopOf(a, imports)
+		host, plain = loop+"("+hostName(a.Handler)+")", loop+"("+plainName(a.Handler)+")"
+	}
+	fmt.Fprintf(b, "Host: %s,\nPlain: %s,\n})\n", host, plain)
 	return params
 }
 
