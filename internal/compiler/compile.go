@@ -61,7 +61,7 @@ func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out.Special = append(out.Special, &Special{form, k.FixedName(f), opt.EncodeLimits(k.Conditions(f))})
+		out.Special = append(out.Special, &Special{form, k.FixedName(f), k.Conditions(f).Encode()})
 	}
 	for _, v := range variants {
 		module, err := ptx.Emit(v.Kernel, ptx.Options{})
@@ -72,7 +72,7 @@ func Compile(ctx context.Context, k *ir.Kernel) (_ *Kernel, err error) {
 		if err != nil {
 			return nil, err
 		}
-		w := Variant{Name: v.Name, Module: module, Older: older, Limits: opt.EncodeLimits(v.Limits), Threads: 1}
+		w := Variant{Name: v.Name, Module: module, Older: older, Limits: v.Limits.Encode(), Threads: 1}
 		if c := v.Coarse; c != nil {
 			w.Threads, w.Adjacent = c.Threads, c.Adjacent
 		}

@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"math"
@@ -96,92 +96,90 @@ func TestRanges(t *testing.T) {
 	for _, test := range []struct {
 		name    string
 		kernel  *ir.Kernel
-		variant variant
+		variant Variant
 		want    []string // all occur in the printed kernel
 		checks  int      // that are left
 	}{
-		{"a guard proves the index of its own slice only", saxpy(false), narrow, []string{
+		{"a guard proves the index of its own slice only", saxpy(false), Narrow, []string{
 			"var v3.i int32", "if v3.i < int32(len(v2.y))", "v2.y[v3.i] = v2.y[v3.i] + (v0.a * v1.x[?v3.i])",
 			"limit p1 <= 2147483647", "limit p2 <= 2147483647", "limit (BlockDim.X * GridDim.X) <= 2147483648"}, 1},
-		{"without launch conditions the grid may have more threads than an int32 counts", saxpy(false), wide, []string{
+		{"without launch conditions the grid may have more threads than an int32 counts", saxpy(false), Wide, []string{
 			"var v3.i int\n", "v2.y[v3.i] = v2.y[v3.i] + (v0.a * v1.x[?v3.i])"}, 1},
-		{"a launch condition promises what a guard does not say", saxpy(false), proven, []string{
+		{"a launch condition promises what a guard does not say", saxpy(false), Proven, []string{
 			"v1.x[v3.i]", "limit (-1 * max((p1 - p2), (p1 - (BlockDim.X * GridDim.X)))) <= 0"}, 0},
-		{"a grid-stride loop stays in 32 bits behind its last element too", saxpy(true), narrow, []string{
+		{"a grid-stride loop stays in 32 bits behind its last element too", saxpy(true), Narrow, []string{
 			"var v3.i int32", "for L0.for v3.i < int32(len(v2.y))", "v3.i = v3.i + (int32(GridDim.X) * int32(BlockDim.X))",
 			"v2.y[v3.i] = ", "limit (p2 + (BlockDim.X * GridDim.X)) <= 2147483648"}, 1},
-		{"a row-major index is 32 bits wide where the plane is", plane(), narrow, []string{
+		{"a row-major index is 32 bits wide where the plane is", plane(), Narrow, []string{
 			"v3.out[?(v5.y * int32(v0.w)) + v4.x] = v2.in[?(v5.y * int32(v0.w)) + v4.x]", "limit (p0 * p1) <= 2147483648"}, 2},
-		{"a plane that covers the grid needs no checks", plane(), proven, []string{"v3.out[(v5.y * int32(v0.w)) + v4.x]"}, 0},
-		{"declared block dimensions prove the thread's indices", tile([3]int{16, 16, 1}), wide, []string{
+		{"a plane that covers the grid needs no checks", plane(), Proven, []string{"v3.out[(v5.y * int32(v0.w)) + v4.x]"}, 0},
+		{"declared block dimensions prove the thread's indices", tile([3]int{16, 16, 1}), Wide, []string{
 			"shared tile.0[int32(ThreadIdx.Y)][v1.k]"}, 0},
-		{"undeclared ones leave a check in 32 bits; its repetition is gone", tile([3]int{}), wide, []string{
+		{"undeclared ones leave a check in 32 bits; its repetition is gone", tile([3]int{}), Wide, []string{
 			"shared tile.0[?int32(ThreadIdx.Y)][?int32(ThreadIdx.X)]", "shared tile.0[int32(ThreadIdx.Y)][v1.k]"}, 2},
 
-		{"a repeated check is gone", f.kernel(start, at(f.x, get(i)), at(f.x, get(i))), narrow, []string{"v0.x[?v6.i] = 0", "v0.x[v6.i] = 0"}, 1},
-		{"another slice has a check of its own", f.kernel(start, at(f.x, get(i)), at(f.y, get(i))), narrow, nil, 2},
-		{"an assignment to the index ends what its check proved", f.kernel(start, at(f.x, get(i)), up(i, Int(1)), at(f.x, get(i))), narrow, nil, 2},
+		{"a repeated check is gone", f.kernel(start, at(f.x, get(i)), at(f.x, get(i))), Narrow, []string{"v0.x[?v6.i] = 0", "v0.x[v6.i] = 0"}, 1},
+		{"another slice has a check of its own", f.kernel(start, at(f.x, get(i)), at(f.y, get(i))), Narrow, nil, 2},
+		{"an assignment to the index ends what its check proved", f.kernel(start, at(f.x, get(i)), up(i, Int(1)), at(f.x, get(i))), Narrow, nil, 2},
 		{"the middle of a stencil follows from its ends", f.kernel(start,
-			at(f.x, Sub(get(i), Int(1))), at(f.x, Add(get(i), Int(1))), at(f.x, get(i))), narrow, nil, 2},
-		{"a check in a branch says nothing behind it", f.kernel(start, If(Lt(get(f.n), Int(3)), at(f.x, get(i))), at(f.x, get(i))), narrow, nil, 2},
+			at(f.x, Sub(get(i), Int(1))), at(f.x, Add(get(i), Int(1))), at(f.x, get(i))), Narrow, nil, 2},
+		{"a check in a branch says nothing behind it", f.kernel(start, If(Lt(get(f.n), Int(3)), at(f.x, get(i))), at(f.x, get(i))), Narrow, nil, 2},
 		{"an early return guards what follows", f.kernel(start,
 			If(or(Lt(get(i), Int(1)), Op(Add(get(i), Int(1)), ir.Ge, Len(f.x))), Return()),
-			at(f.x, Sub(get(i), Int(1))), at(f.x, Add(get(i), Int(1)))), narrow, nil, 0},
+			at(f.x, Sub(get(i), Int(1))), at(f.x, Add(get(i), Int(1)))), Narrow, nil, 0},
 		{"an unsigned comparison guards both ends", f.kernel(Set(i, data()),
-			If(Lt(To(ir.TUint, get(i)), To(ir.TUint, Len(f.x))), at(f.x, get(i)))), narrow, []string{x0}, 1},
+			If(Lt(To(ir.TUint, get(i)), To(ir.TUint, Len(f.x))), at(f.x, get(i)))), Narrow, []string{x0}, 1},
 		{"guards of rows and columns prove a plane as large as the slice", f.kernel(
 			Set(i, data()), Set(j, data()),
 			If(Lt(Len(f.x), Mul(get(f.w), get(f.n))), Return()),
 			If(and(and(Op(get(i), ir.Ge, Int(0)), Lt(get(i), get(f.w))), and(Op(get(j), ir.Ge, Int(0)), Lt(get(j), get(f.n)))),
-				at(f.x, Add(Mul(get(j), get(f.w)), get(i))))), narrow, nil, 1},
+				at(f.x, Add(Mul(get(j), get(f.w)), get(i))))), Narrow, nil, 1},
 
-		{"a loop upwards", f.kernel(For(i, Int(0), Len(f.x), at(f.x, get(i)))), wide, nil, 0},
+		{"a loop upwards", f.kernel(For(i, Int(0), Len(f.x), at(f.x, get(i)))), Wide, nil, 0},
 		{"a loop downwards", f.kernel(Set(i, Sub(Len(f.x), Int(1))),
-			while(Op(get(i), ir.Ge, Int(0)), up(i, Int(-1)), at(f.x, get(i)))), narrow, []string{"var v6.i int32"}, 0},
+			while(Op(get(i), ir.Ge, Int(0)), up(i, Int(-1)), at(f.x, get(i)))), Narrow, []string{"var v6.i int32"}, 0},
 		{"a loop with its condition inside", f.kernel(Set(i, Int(0)), func() ir.Stmt {
 			l := &ir.Loop{Label: &ir.Label{Name: "for"}, Post: up(i, Int(1))}
 			l.Body = []ir.Stmt{If(Op(get(i), ir.Ge, Len(f.x)), &ir.Break{Label: l.Label}), at(f.x, get(i))}
 			return l
-		}()), narrow, []string{"var v6.i int32"}, 0},
-		{"a loop whose variable its body changes", f.kernel(For(i, Int(0), Len(f.x), Set(i, Sub(get(i), Int(2))), at(f.x, get(i)))), narrow, nil, 1},
+		}()), Narrow, []string{"var v6.i int32"}, 0},
+		{"a loop whose variable its body changes", f.kernel(For(i, Int(0), Len(f.x), Set(i, Sub(get(i), Int(2))), at(f.x, get(i)))), Narrow, nil, 1},
 		{"a reduction by halves", f.kernel(Set(i, Thread(ir.ThreadIdxX)), Set(m, Int(128)),
 			while(Op(get(m), ir.Gt, Int(0)), []ir.Stmt{Set(m, Op(get(m), ir.Div, Int(2)))},
-				If(Lt(get(i), get(m)), bin(Add(get(i), get(m)))))), wide, []string{"var v8.m int32", "uint32(v8.m) / 2u32"}, 0},
+				If(Lt(get(i), get(m)), bin(Add(get(i), get(m)))))), Wide, []string{"var v8.m int32", "uint32(v8.m) / 2u32"}, 0},
 		{"a binary search", f.kernel(Set(i, Int(0)), Set(j, Len(f.x)),
 			while(Lt(get(i), get(j)), nil,
 				Set(m, Op(Add(get(i), get(j)), ir.Div, Int(2))),
-				Else(If(Lt(Load(Elem(f.x, get(m))), get(f.n)), Set(i, Add(get(m), Int(1)))), Set(j, get(m))))), narrow,
+				Else(If(Lt(Load(Elem(f.x, get(m))), get(f.n)), Set(i, Add(get(m), Int(1)))), Set(j, get(m))))), Narrow,
 			[]string{"var v6.i int32", "var v7.j int32", "var v8.m int32"}, 0},
 
 		{"three planes in one slice", f.kernel(start, Set(m, Op(Len(f.x), ir.Div, Int(3))), If(Op(get(i), ir.Ge, get(m)), Return()),
-			at(f.x, get(i)), at(f.x, Add(get(m), get(i))), at(f.x, Add(Mul(Int(2), get(m)), get(i)))), narrow, nil, 0},
+			at(f.x, get(i)), at(f.x, Add(get(m), get(i))), at(f.x, Add(Mul(Int(2), get(m)), get(i)))), Narrow, nil, 0},
 
-		{"a byte indexes 256 bins", f.kernel(If(Lt(Int(0), Len(f.b)), bin(To(ir.TInt, Load(Elem(f.b, Int(0))))))), wide, []string{"int32(v2.b[0i32])"}, 0},
-		{"a mask bounds an index", f.kernel(bin(Op(get(f.n), ir.And, Int(255)))), wide, []string{"int32(v5.n) & 255i32"}, 0},
-		{"a remainder is below its divisor", f.kernel(start, at(f.x, Op(get(i), ir.Rem, Len(f.x)))), narrow, []string{
+		{"a byte indexes 256 bins", f.kernel(If(Lt(Int(0), Len(f.b)), bin(To(ir.TInt, Load(Elem(f.b, Int(0))))))), Wide, []string{"int32(v2.b[0i32])"}, 0},
+		{"a mask bounds an index", f.kernel(bin(Op(get(f.n), ir.And, Int(255)))), Wide, []string{"int32(v5.n) & 255i32"}, 0},
+		{"a remainder is below its divisor", f.kernel(start, at(f.x, Op(get(i), ir.Rem, Len(f.x)))), Narrow, []string{
 			"int32(uint32(v6.i) %? uint32(int32(len(v0.x))))"}, 0},
-		{"a remainder of a negative number is not an index", f.kernel(bin(Op(get(f.n), ir.Rem, Int(256)))), narrow, nil, 1},
+		{"a remainder of a negative number is not an index", f.kernel(bin(Op(get(f.n), ir.Rem, Int(256)))), Narrow, nil, 1},
 		{"a clamped float is 32 bits wide", f.kernel(
 			Set(i, maxOf(minOf(To(ir.TInt, Load(&ir.ElemPlace{Slice: get(f.f), Index: Int(0)})), Sub(Len(f.x), Int(1))), Int(0))),
-			If(Lt(Int(0), Len(f.x)), at(f.x, get(i)))), narrow, []string{"var v6.i int32"}, 0},
+			If(Lt(Int(0), Len(f.x)), at(f.x, get(i)))), Narrow, []string{"var v6.i int32"}, 0},
 		{"a row is as long as its bounds are apart", f.kernel(start,
 			Set(f.row, &ir.SliceExpr{T: wholes, X: get(f.x), Lo: get(i), Hi: Add(get(i), get(f.n)), Check: true}),
-			For(j, Int(0), get(f.n), at(f.row, get(j)))), narrow, []string{"v9.row[v7.j] = 0"}, 1},
-		{"an index from memory is compared in 64 bits", f.kernel(at(f.y, data())), narrow, []string{"v1.y[?v0.x[?0i32]] = 0"}, 2},
-		{"a divisor that a guard keeps from zero", f.kernel(If(Op(get(f.n), ir.Gt, Int(0)), Set(i, Op(Int(7), ir.Div, get(f.n))))), wide,
+			For(j, Int(0), get(f.n), at(f.row, get(j)))), Narrow, []string{"v9.row[v7.j] = 0"}, 1},
+		{"an index from memory is compared in 64 bits", f.kernel(at(f.y, data())), Narrow, []string{"v1.y[?v0.x[?0i32]] = 0"}, 2},
+		{"a divisor that a guard keeps from zero", f.kernel(If(Op(get(f.n), ir.Gt, Int(0)), Set(i, Op(Int(7), ir.Div, get(f.n))))), Wide,
 			[]string{"v6.i = int32(", "7u64 / uint64(v5.n)"}, 0},
 
 		{"a hash is not asked to fit", f.kernel(start, Set(j, Mul(get(i), Int(2654435761))),
-			at(f.x, Op(Op(get(j), ir.Shr, Int(7)), ir.And, Int(15)))), narrow, []string{"v7.j = int(v6.i) * 2654435761"}, 1},
-		{"a parameter that is assigned is copied", f.kernel(Set(f.n, Op(get(f.n), ir.Rem, Int(8))), at(f.x, get(f.n))), narrow,
+			at(f.x, Op(Op(get(j), ir.Shr, Int(7)), ir.And, Int(15)))), Narrow, []string{"v7.j = int(v6.i) * 2654435761"}, 1},
+		{"a parameter that is assigned is copied", f.kernel(Set(f.n, Op(get(f.n), ir.Rem, Int(8))), at(f.x, get(f.n))), Narrow,
 			[]string{"var v10.n int32", "v10.n = v10.n % 8i32"}, 1},
-		{"unreachable code keeps its checks", f.kernel(Return(), at(f.x, Int(0))), narrow, nil, 1},
+		{"unreachable code keeps its checks", f.kernel(Return(), at(f.x, Int(0))), Narrow, nil, 1},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			k := ir.CloneKernel(test.kernel)
-			if err := ranges(k, test.variant); err != nil {
-				t.Fatal(err)
-			}
+			Apply(k, test.variant)
 			if err := ir.Verify(k, ir.StageFinal); err != nil {
 				t.Fatalf("%v\n%s", err, k)
 			}
@@ -191,7 +189,7 @@ func TestRanges(t *testing.T) {
 					t.Errorf("no %q in\n%s", want, got)
 				}
 			}
-			if n := checks(k); n != test.checks {
+			if n := ir.BoundsChecks(k.Func.Body); n != test.checks {
 				t.Errorf("%d checks are left, want %d:\n%s", n, test.checks, got)
 			}
 		})
@@ -203,10 +201,8 @@ func TestLaunchConditionsAskOnlyForWhatIsUsedAsASize(t *testing.T) {
 	i := Local("i", ir.TInt)
 	k := Kernel("k", []*ir.Local{seed, n, x}, []*ir.Local{i}, For(i, Int(0), ir.Get(n),
 		SetPlace(Elem(x, ir.Get(i)), Op(ir.Get(seed), ir.Xor, Mul(ir.Get(i), Int(0x9E3779B97F4A7C1)))))...)
-	if err := ranges(k, narrow); err != nil {
-		t.Fatal(err)
-	}
-	p := EncodeLimits(k.Limits)
+	Apply(k, Narrow)
+	p := k.Limits.Encode()
 	dim := [6]int64{1, 1, 1, 1, 1, 1}
 	for _, test := range []struct {
 		name string
@@ -237,13 +233,11 @@ func TestLaunchConditionsStayFew(t *testing.T) {
 			k.Func.Body = append(k.Func.Body, Set(sum, Add(ir.Get(sum), Load(Elem(in, Add(row, Add(ir.Get(x), Int(dx))))))))
 		}
 	}
-	for _, v := range []variant{narrow, proven} {
+	for _, v := range []Variant{Narrow, Proven} {
 		c := ir.CloneKernel(k)
-		if err := ranges(c, v); err != nil {
-			t.Fatal(err)
-		}
+		Apply(c, v)
 		if n := len(c.Limits); n > 10 {
-			t.Errorf("%s: %d limits:\n%s", v, n, EncodeLimits(c.Limits))
+			t.Errorf("%s: %d limits:\n%s", v, n, c.Limits.Encode())
 		}
 	}
 }
@@ -251,9 +245,7 @@ func TestLaunchConditionsStayFew(t *testing.T) {
 func TestRangesAreDeterministic(t *testing.T) {
 	text := func() string {
 		k := newIndexing(11).k
-		if err := ranges(k, proven); err != nil {
-			t.Fatal(err)
-		}
+		Apply(k, Proven)
 		return k.String()
 	}
 	first := text()
@@ -302,24 +294,5 @@ func TestTheEndsOfInt64AreNoFacts(t *testing.T) {
 	pr.assume(word.plusConst(-math.MaxInt64)) // word >= MaxInt64
 	if r := pr.rangeOf(word); r.lo == noHi {
 		t.Errorf("the range of a word is %v: its lower end reads as no bound", r)
-	}
-}
-
-func TestGatherKeepsUsesThroughPointersInOrder(t *testing.T) {
-	n, x, y := Local("n", ir.TInt), Local("x", wholes), Local("y", wholes)
-	a, b, p := Local("a", ir.TInt), Local("b", ir.TInt), Local("p", ir.PointerTo(ir.TInt))
-	store := SetPlace(&ir.DerefPlace{Ptr: ir.Get(p)}, Load(&ir.ElemPlace{Slice: ir.Get(x), Index: Int(1), Check: true}))
-	read := Set(b, ir.Get(a))
-	k := Kernel("k", []*ir.Local{n, x, y}, []*ir.Local{a, b, p},
-		Set(a, Int(0)),
-		Set(p, &ir.Addr{T: p.Type, Place: &ir.VarPlace{Var: a}}),
-		store,
-		read,
-		SetPlace(&ir.ElemPlace{Slice: ir.Get(y), Index: ir.Get(n), Check: true}, ir.Get(b)))
-	if err := gather(k); err != nil {
-		t.Fatal(err)
-	}
-	if slices.Index(k.Func.Body, read) < slices.Index(k.Func.Body, store) {
-		t.Errorf("the read of a is in front of the store to it:\n%s", k)
 	}
 }

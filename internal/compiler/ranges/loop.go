@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"math"
@@ -24,7 +24,7 @@ type loopMemo struct {
 // side to which an update moves them: a condition bounds that side inside the
 // body. When a value that comes back breaks a bound, the bound is given up and
 // the body walked again; every retry gives up at least one.
-func (w *rangeWalk) loop(s *ir.Loop) bool {
+func (w *walker) loop(s *ir.Loop) bool {
 	if w.trips != nil {
 		w.noteTrips(s)
 	}
@@ -41,7 +41,7 @@ func (w *rangeWalk) loop(s *ir.Loop) bool {
 	base, m := w.env, w.mark()
 	for {
 		w.env = base.clone()
-		it := iteration{rangeWalk: w, loop: s, vars: vars, memo: memo, entry: entry}
+		it := iteration{walker: w, loop: s, vars: vars, memo: memo, entry: entry}
 		if ends, stable := it.walk(); stable {
 			return ends
 		}
@@ -51,7 +51,7 @@ func (w *rangeWalk) loop(s *ir.Loop) bool {
 
 // guess finds the sides to which updates seem to move variables. A wrong guess
 // costs a walk or a bound, not soundness.
-func (w *rangeWalk) guess(loop *ir.Loop, vars []int) *loopMemo {
+func (w *walker) guess(loop *ir.Loop, vars []int) *loopMemo {
 	memo := &loopMemo{rises: map[int]bool{}, falls: map[int]bool{}, wraps: map[int]interval{}}
 	for _, v := range vars {
 		if r, ok := w.wrapsAt(loop, v); ok {
@@ -84,7 +84,7 @@ func (w *rangeWalk) guess(loop *ir.Loop, vars []int) *loopMemo {
 //	if slot++; slot == 3 {
 //		slot = 0
 //	}
-func (w *rangeWalk) wrapsAt(loop *ir.Loop, v int) (r interval, ok bool) {
+func (w *walker) wrapsAt(loop *ir.Loop, v int) (r interval, ok bool) {
 	r = interval{math.MaxInt64, math.MinInt64}
 	constants := 0
 	for _, def := range w.defs[v] {
@@ -123,7 +123,7 @@ func reads(e ir.Expr, v *ir.Local) bool {
 
 // iteration is one walk of a loop under assumptions about its head.
 type iteration struct {
-	*rangeWalk
+	*walker
 	loop  *ir.Loop
 	vars  []int
 	memo  *loopMemo
@@ -145,7 +145,7 @@ type head struct {
 // walk reports whether control reaches the end of the loop, and whether the
 // assumptions have held; if not, another walk is due.
 func (it *iteration) walk() (ends, stable bool) {
-	w, s := it.rangeWalk, it.loop
+	w, s := it.walker, it.loop
 	it.outside = w.mark()
 	entered := make([]*poly, len(it.vars))
 	for i, v := range it.vars {
@@ -202,7 +202,7 @@ func (it *iteration) leave() bool {
 
 // bindHeads binds the assigned variables to atoms for their values at the head.
 func (it *iteration) bindHeads() {
-	w := it.rangeWalk
+	w := it.walker
 	it.heads = make([]head, len(it.vars))
 	for i, v := range it.vars {
 		if w.tracked[v].Type.Kind == ir.Bool {
@@ -235,8 +235,8 @@ func (it *iteration) bindHeads() {
 // follows v <= entry + k*((x-1-entry)/k), which is tighter than x-1. It
 // matters to promises only: tiles that end exactly at the end of a slice.
 func (it *iteration) assumeSteps(cond *condition, entered []*poly) {
-	w := it.rangeWalk
-	if w.variant != proven || cond == nil || cond.not || cond.op != ir.Lt || !w.isLaunchPoly(cond.y) {
+	w := it.walker
+	if w.variant != Proven || cond == nil || cond.not || cond.op != ir.Lt || !w.isLaunchPoly(cond.y) {
 		return
 	}
 	for i, v := range it.vars {
@@ -323,7 +323,7 @@ func (it *iteration) noteInside() {
 
 // body walks the loop's body and joins its end with the states that continue.
 func (it *iteration) body(continued *joiner, cond *condition, inside scope) bool {
-	w, s := it.rangeWalk, it.loop
+	w, s := it.walker, it.loop
 	if !w.continued[s.Label] {
 		return w.list(s.Body)
 	}
@@ -344,7 +344,7 @@ func (it *iteration) body(continued *joiner, cond *condition, inside scope) bool
 // verify checks that the values which come back meet what is assumed at the
 // head, and returns their ranges; a bound that fails is given up.
 func (it *iteration) verify() (back []interval, ok bool) {
-	w := it.rangeWalk
+	w := it.walker
 	back = make([]interval, len(it.vars))
 	ok = true
 	for i, v := range it.vars {
@@ -387,7 +387,7 @@ func (it *iteration) verify() (back []interval, ok bool) {
 // (false) if the body, or a computation before it, would begin with a smaller
 // range than it did.
 func (it *iteration) refine(back []interval) bool {
-	w := it.rangeWalk
+	w := it.walker
 	refined := map[int]interval{}
 	computes := it.computesAtHead()
 	again := false

@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import "quern.dev/internal/compiler/ir"
 
@@ -13,7 +13,7 @@ type condition struct {
 }
 
 // condition walks a bool expression.
-func (w *rangeWalk) condition(e ir.Expr) *condition {
+func (w *walker) condition(e ir.Expr) *condition {
 	switch e := e.(type) {
 	case *ir.Load:
 		if v, ok := e.Place.(*ir.VarPlace); ok {
@@ -51,7 +51,7 @@ func (w *rangeWalk) condition(e ir.Expr) *condition {
 }
 
 // decided reports whether a condition is certain to be true, or to be false.
-func (w *rangeWalk) decided(c *condition, truth bool) bool {
+func (w *walker) decided(c *condition, truth bool) bool {
 	if c == nil {
 		return false
 	}
@@ -84,7 +84,7 @@ func (w *rangeWalk) decided(c *condition, truth bool) bool {
 }
 
 // assumeCondition adds what a condition's being true or false tells.
-func (w *rangeWalk) assumeCondition(c *condition, truth bool) {
+func (w *walker) assumeCondition(c *condition, truth bool) {
 	if c == nil {
 		return
 	}
@@ -110,7 +110,7 @@ func (w *rangeWalk) assumeCondition(c *condition, truth bool) {
 }
 
 // assumeOrder assumes x < y, or x >= y.
-func (w *rangeWalk) assumeOrder(x, y *poly, less bool) {
+func (w *walker) assumeOrder(x, y *poly, less bool) {
 	if less {
 		w.assume(y.plus(-1, x).plusConst(-1))
 	} else {
@@ -119,7 +119,7 @@ func (w *rangeWalk) assumeOrder(x, y *poly, less bool) {
 }
 
 // assumeUnequal assumes x != y, which tells something if one cannot be greater.
-func (w *rangeWalk) assumeUnequal(x, y *poly) {
+func (w *walker) assumeUnequal(x, y *poly) {
 	d := x.plus(-1, y)
 	if d == nil {
 		return

@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"math/bits"
@@ -7,7 +7,7 @@ import (
 )
 
 // binary walks an integer operation.
-func (w *rangeWalk) binary(e *ir.Binary) *poly {
+func (w *walker) binary(e *ir.Binary) *poly {
 	x, y := w.value(e.X), w.value(e.Y)
 	rx, ry := w.rangeOf(x), w.rangeOf(y)
 	kind := e.X.Type().Kind
@@ -47,11 +47,11 @@ func (w *rangeWalk) binary(e *ir.Binary) *poly {
 }
 
 // atMost makes an atom in r that is not above x.
-func (w *rangeWalk) atMost(x *poly, r interval) *poly {
+func (w *walker) atMost(x *poly, r interval) *poly {
 	return w.derived(r, func(a *poly) []*poly { return []*poly{x.plus(-1, a)} })
 }
 
-func (w *rangeWalk) and(x, y *poly, rx, ry, full interval) *poly {
+func (w *walker) and(x, y *poly, rx, ry, full interval) *poly {
 	switch {
 	case rx.lo >= 0 && ry.lo >= 0:
 		return w.derived(interval{0, min(rx.hi, ry.hi)}, func(a *poly) []*poly {
@@ -65,7 +65,7 @@ func (w *rangeWalk) and(x, y *poly, rx, ry, full interval) *poly {
 	return w.fresh(full)
 }
 
-func (w *rangeWalk) shiftLeft(e *ir.Binary, x, y *poly) *poly {
+func (w *walker) shiftLeft(e *ir.Binary, x, y *poly) *poly {
 	width := 8 * e.X.Type().Size()
 	if y.isConst() && y.c >= 0 && y.c < min(width, 62) {
 		return w.arithmetic(e, x.scaled(1<<y.c), w.rangeOf(x).scale(1<<y.c))
@@ -80,7 +80,7 @@ func (w *rangeWalk) shiftLeft(e *ir.Binary, x, y *poly) *poly {
 	return w.fresh(kindRange(e.X.Type().Kind))
 }
 
-func (w *rangeWalk) shiftRight(x, y *poly, full interval) *poly {
+func (w *walker) shiftRight(x, y *poly, full interval) *poly {
 	rx := w.rangeOf(x)
 	if y.isConst() && y.c >= 0 && y.c < 62 {
 		if rx.lo >= 0 {
@@ -98,7 +98,7 @@ func (w *rangeWalk) shiftRight(x, y *poly, full interval) *poly {
 }
 
 // quotientBy makes an atom for x/k, where x >= 0 and k > 0.
-func (w *rangeWalk) quotientBy(x *poly, k int64) *poly {
+func (w *walker) quotientBy(x *poly, k int64) *poly {
 	r := w.rangeOf(x)
 	r.lo /= k
 	if r.hi != noHi { // an unbounded hi may be a uint64's
@@ -130,7 +130,7 @@ func (w *rangeWalk) quotientBy(x *poly, k int64) *poly {
 }
 
 // quotient makes or finds an atom for x/y, where x >= 0 and y >= least > 0.
-func (w *rangeWalk) quotient(x, y *poly, least int64) *poly {
+func (w *walker) quotient(x, y *poly, least int64) *poly {
 	for _, k := range w.quotients {
 		if k.x.equal(x) && k.y.equal(y) {
 			return k.q
@@ -149,7 +149,7 @@ func (w *rangeWalk) quotient(x, y *poly, least int64) *poly {
 }
 
 // divide walks x/y or x%y.
-func (w *rangeWalk) divide(e *ir.Binary, x, y *poly) *poly {
+func (w *walker) divide(e *ir.Binary, x, y *poly) *poly {
 	rx, ry := w.rangeOf(x), w.rangeOf(y)
 	if ry.lo == 0 && w.proves(y.plusConst(-1)) {
 		ry.lo = 1
@@ -213,7 +213,7 @@ func (w *rangeWalk) divide(e *ir.Binary, x, y *poly) *poly {
 }
 
 // intrinsic walks an intrinsic with an integer result.
-func (w *rangeWalk) intrinsic(e *ir.Intrinsic) *poly {
+func (w *walker) intrinsic(e *ir.Intrinsic) *poly {
 	if (e.Op == ir.Min || e.Op == ir.Max) && e.T.IsInteger() {
 		return w.minMax(e.Op, w.value(e.Args[0]), w.value(e.Args[1]))
 	}
@@ -225,7 +225,7 @@ func (w *rangeWalk) intrinsic(e *ir.Intrinsic) *poly {
 	return w.fresh(kindRange(e.T.Kind))
 }
 
-func (w *rangeWalk) minMax(op ir.IntrinsicOp, x, y *poly) *poly {
+func (w *walker) minMax(op ir.IntrinsicOp, x, y *poly) *poly {
 	d := x.plus(-1, y)
 	switch {
 	case w.proves(d): // x >= y
@@ -266,7 +266,7 @@ func differences(bounds []*poly, a *poly, sign int64) []*poly {
 }
 
 // commonBound finds bounds of both x and y: above for sign 1, below for -1.
-func (w *rangeWalk) commonBound(x, y *poly, sign int64) []*poly {
+func (w *walker) commonBound(x, y *poly, sign int64) []*poly {
 	var out []*poly
 	try := func(p, q *poly) {
 		w.budget = budgetOf
@@ -289,7 +289,7 @@ func (w *rangeWalk) commonBound(x, y *poly, sign int64) []*poly {
 	}
 	try(x, y)
 	try(y, x)
-	if w.variant != wide {
+	if w.variant != Wide {
 		op := ir.SymMax
 		if sign < 0 {
 			op = ir.SymMin

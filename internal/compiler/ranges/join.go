@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 
 // joiner merges the states in which control reaches one point.
 type joiner struct {
-	w        *rangeWalk
+	w        *walker
 	vars     []int
 	start    atomID // bounds may name what was made before it: that has a value on every path
 	joined   []joined
@@ -27,7 +27,7 @@ type joined struct {
 	launchAbove, launchBelow *poly
 }
 
-func (w *rangeWalk) newJoiner(vars []int, start atomID) *joiner {
+func (w *walker) newJoiner(vars []int, start atomID) *joiner {
 	return &joiner{w: w, vars: vars, start: start, joined: make([]joined, len(vars))}
 }
 
@@ -49,7 +49,7 @@ func (j *joiner) summary(v int, b binding) joined {
 		return joined{rng: w.rangeOfVar(v), cond: b.cond}
 	}
 	s := joined{same: b.num, rng: w.signedRange(b.num), above: j.candidates(b.num, 1), below: j.candidates(b.num, -1)}
-	if w.variant != wide && w.wantedVars[v] && !s.rng.exact() {
+	if w.variant != Wide && w.wantedVars[v] && !s.rng.exact() {
 		s.launchAbove, s.launchBelow = w.launchBound(b.num, 1), w.launchBound(b.num, -1)
 	}
 	return s
@@ -90,7 +90,7 @@ func (j *joiner) merge(s *joined, v int, b binding) {
 		return
 	}
 	r := w.signedRange(b.num)
-	if w.variant != wide && w.wantedVars[v] {
+	if w.variant != Wide && w.wantedVars[v] {
 		s.launchAbove = w.greater(ir.SymMax, s.launchAboveOf(), w.launchBoundOf(b.num, r, 1))
 		s.launchBelow = w.greater(ir.SymMin, s.launchBelowOf(), w.launchBoundOf(b.num, r, -1))
 	}
@@ -104,7 +104,7 @@ func (j *joiner) merge(s *joined, v int, b binding) {
 
 // signedRange is the interval of p, without negative numbers if it is known to
 // have none.
-func (w *rangeWalk) signedRange(p *poly) interval {
+func (w *walker) signedRange(p *poly) interval {
 	r := w.rangeOf(p)
 	if r.lo < 0 && r.hi >= 0 && w.proves(p) {
 		r.lo = 0
@@ -184,7 +184,7 @@ func (s *joined) launchBelowOf() *poly {
 	return s.launchBelow
 }
 
-func (w *rangeWalk) launchBoundOf(p *poly, r interval, sign int64) *poly {
+func (w *walker) launchBoundOf(p *poly, r interval, sign int64) *poly {
 	if r.exact() {
 		return constPoly(r.lo)
 	}
@@ -205,7 +205,7 @@ func (w *rangeWalk) launchBoundOf(p *poly, r interval, sign int64) *poly {
 
 // greater returns a bound that covers both p and q for all launches: the greater
 // for SymMax, the lesser for SymMin.
-func (w *rangeWalk) greater(op ir.SymOp, p, q *poly) *poly {
+func (w *walker) greater(op ir.SymOp, p, q *poly) *poly {
 	if p == nil || q == nil {
 		return nil
 	}
@@ -227,7 +227,7 @@ func (w *rangeWalk) greater(op ir.SymOp, p, q *poly) *poly {
 
 // nested reports whether p has an operand that is itself a min, max or div: a
 // launch condition stays shallow.
-func (w *rangeWalk) nested(p *poly) bool {
+func (w *walker) nested(p *poly) bool {
 	for _, t := range p.terms {
 		for _, a := range w.factors[t.mono] {
 			if w.atoms[a].op > ir.SymDim {
@@ -276,7 +276,7 @@ func (s *joined) facts(a *poly) []*poly {
 }
 
 // rangeOfVar is what a variable's type admits.
-func (w *rangeWalk) rangeOfVar(v int) interval {
+func (w *walker) rangeOfVar(v int) interval {
 	t := w.tracked[v].Type
 	if t.Kind == ir.Slice {
 		return interval{0, w.maxLen()}

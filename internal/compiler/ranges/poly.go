@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"encoding/binary"

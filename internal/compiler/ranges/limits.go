@@ -1,18 +1,17 @@
-package opt
+package ranges
 
 import (
 	"math"
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
-	"quern.dev/internal/limits"
 )
 
 // launchConditions returns the launch conditions of the variant: first those of
 // single arguments, then those of results and of promised checks, in the body's
 // order and without what others imply.
-func (w *rangeWalk) launchConditions() ir.Limits {
-	if w.variant == wide {
+func (w *walker) launchConditions() ir.Limits {
+	if w.variant == Wide {
 		return nil
 	}
 	var out ir.Limits
@@ -33,14 +32,14 @@ func (w *rangeWalk) launchConditions() ir.Limits {
 	return out
 }
 
-func (w *rangeWalk) has(v *ir.Local) bool {
+func (w *walker) has(v *ir.Local) bool {
 	_, ok := w.index[v]
 	return ok
 }
 
 // collectLimits returns polynomials that must not be positive, one for each
 // shape, in the body's order.
-func (w *rangeWalk) collectLimits() []*poly {
+func (w *walker) collectLimits() []*poly {
 	var out []*poly
 	at := map[shapeID]int{}
 	add := func(p *poly) {
@@ -71,29 +70,17 @@ func (w *rangeWalk) collectLimits() []*poly {
 					add(constPoly(math.MinInt32).plus(-1, ends[1]))
 				}
 			}
-			if s, ok := e.(*ir.SliceExpr); ok {
-				promises(&s.Check)
-			}
+			promises(ir.BoundsCheck(e))
 			return true
 		},
-		Place: func(p ir.Place) bool {
-			switch p := p.(type) {
-			case *ir.IndexPlace:
-				promises(&p.Check)
-			case *ir.ElemPlace:
-				promises(&p.Check)
-			case *ir.ArrayPlace:
-				promises(&p.Check)
-			}
-			return true
-		},
+		Place: func(p ir.Place) bool { promises(ir.BoundsCheck(p)); return true },
 	}
 	v.Body(w.kernel.Func.Body)
 	return out
 }
 
 // prune drops p <= 0 where q <= 0 is required too and implies it for all launches.
-func (w *rangeWalk) prune(list []*poly) []*poly {
+func (w *walker) prune(list []*poly) []*poly {
 	cases := make([][]*poly, len(list))
 	for i, p := range list {
 		cases[i] = w.cases(p)
@@ -110,7 +97,7 @@ func (w *rangeWalk) prune(list []*poly) []*poly {
 
 // cases splits a condition p <= 0 with p = q - max(x, y) into q - x <= 0 and
 // q - y <= 0, of which one must hold.
-func (w *rangeWalk) cases(p *poly) []*poly {
+func (w *walker) cases(p *poly) []*poly {
 	for _, t := range p.terms {
 		f := w.factors[t.mono]
 		if t.coef != -1 || len(f) != 1 || w.atoms[f[0]].op != ir.SymMax {
@@ -128,7 +115,7 @@ func (w *rangeWalk) cases(p *poly) []*poly {
 }
 
 // implies reports whether q <= 0 for one of qs implies p <= 0 for one of ps.
-func (w *rangeWalk) implies(qs, ps []*poly) bool {
+func (w *walker) implies(qs, ps []*poly) bool {
 	for _, q := range qs {
 		if !slices.ContainsFunc(ps, func(p *poly) bool { return w.neverBelow(q, p) }) {
 			return false
@@ -138,13 +125,13 @@ func (w *rangeWalk) implies(qs, ps []*poly) bool {
 }
 
 // neverBelow reports whether p >= q for all launches.
-func (w *rangeWalk) neverBelow(p, q *poly) bool {
+func (w *walker) neverBelow(p, q *poly) bool {
 	d := p.plus(-1, q)
 	return d != nil && w.launchRange(d).lo >= 0
 }
 
 // sym writes a polynomial over launch atoms as an expression.
-func (w *rangeWalk) sym(p *poly) *ir.Sym {
+func (w *walker) sym(p *poly) *ir.Sym {
 	var sum *ir.Sym
 	add := func(coef int64, x *ir.Sym) {
 		op := ir.SymAdd
@@ -191,31 +178,9 @@ func (w *rangeWalk) sym(p *poly) *ir.Sym {
 	return sum
 }
 
-func (w *rangeWalk) atomSym(a *atom) *ir.Sym {
+func (w *walker) atomSym(a *atom) *ir.Sym {
 	if a.op <= ir.SymDim {
 		return &ir.Sym{Op: a.op, Value: a.value}
 	}
 	return &ir.Sym{Op: a.op, X: w.sym(a.x), Y: w.sym(a.y)}
-}
-
-// EncodeLimits writes launch conditions in the form that a launcher evaluates.
-func EncodeLimits(list ir.Limits) limits.Program {
-	var p limits.Program
-	for _, l := range list {
-		p = append(appendSym(p, l.X), limits.AtMost, l.Max)
-	}
-	return p
-}
-
-// operations are the operations of a limits.Program by SymOp.
-var operations = [...]int64{
-	ir.SymConst: limits.Const, ir.SymArg: limits.Arg, ir.SymDim: limits.Dim, ir.SymAdd: limits.Add, ir.SymSub: limits.Sub,
-	ir.SymAddress: limits.Address, ir.SymMul: limits.Mul, ir.SymMin: limits.Min, ir.SymMax: limits.Max, ir.SymDiv: limits.Div,
-}
-
-func appendSym(p limits.Program, s *ir.Sym) limits.Program {
-	if s.Op <= ir.SymDim || s.Op == ir.SymAddress {
-		return append(p, operations[s.Op], s.Value)
-	}
-	return append(appendSym(appendSym(p, s.X), s.Y), operations[s.Op])
 }

@@ -1,24 +1,26 @@
-package opt
+package ranges
 
 import "quern.dev/internal/compiler/ir"
 
-// ranges finds the ranges of integers, removes the checks that cannot fail, and
-// gives int values that fit 32 bits the type int32. In the narrow variant it
-// may make conditions on the launch for that, Kernel.Limits, among them that
+// Variant is a form of a kernel: what a launch must promise to use it.
+type Variant uint8
+
+// The variants.
+const (
+	Narrow Variant = iota // exact if the launch meets Kernel.Limits
+	Wide                  // exact for every launch
+	Proven                // Narrow, and the limits also promise that most checks hold
+)
+
+func (v Variant) String() string { return [...]string{"narrow", "wide", "proven"}[v] }
+
+// Apply finds the ranges of integers, removes the checks that cannot fail, and
+// gives int values that fit 32 bits the type int32. Except in the wide variant it
+// may set conditions on the launch for that, Kernel.Limits, among them that
 // every slice has fewer than 1<<31 elements.
-//
-// An operation's value is a polynomial over launch arguments, thread
-// coordinates and values that are not looked into, as long as it cannot wrap.
-// Conditions of branches and passed checks are inequalities between such
-// polynomials, and so is what is to be proven: 0 <= i and i < len(x). A passed
-// check thus proves the next one like it, and "i < len(x)" proves x[i].
-//
-// A check that is removed may rely on any that is evaluated before it: the
-// operands of an operator from left to right, what is assigned before the place
-// that is assigned to. Passes behind this one and back ends keep that order.
-func ranges(k *ir.Kernel, v variant) error {
-	freezeParams(k.Func)
-	w := newRangeWalk(k, v)
+func Apply(k *ir.Kernel, v Variant) {
+	FreezeParams(k.Func)
+	w := newWalker(k, v)
 	w.list(k.Func.Body)
 	w.settleConditions() // while checks that a launch must promise to pass are still there
 	for check, sure := range w.proven {
@@ -29,25 +31,24 @@ func ranges(k *ir.Kernel, v variant) error {
 	k.Limits = w.launchConditions()
 	n := narrower{walk: w, narrow: map[*ir.Local]bool{}}
 	n.kernel(k.Func)
-	return nil
 }
 
-// settleConditions puts what is run in the place of statements whose condition
-// is decided. What is not run stays, behind a constant, where it has all
-// assignments to a variable that is read elsewhere: in code that is not run either.
-func (w *rangeWalk) settleConditions() {
-	uses := countUses(w.kernel.Func)
+// settleConditions replaces a statement whose condition is decided by the branch that
+// runs. The other branch stays, behind a constant, if it has all assignments to a
+// variable that is read elsewhere: in code that does not run either.
+func (w *walker) settleConditions() {
+	all := newOccurrences(w.kernel.Func)
 	r := ir.Rewriter{Stmt: func(st ir.Stmt) []ir.Stmt {
 		s, ok := st.(*ir.If)
 		d := w.decisions[s]
-		if !ok || !d.always && !d.never || mayFault(s.Cond) {
+		if !ok || !d.always && !d.never || ir.MayFault(s.Cond) {
 			return []ir.Stmt{st}
 		}
 		run, dropped := s.Then, s.Else
 		if d.never {
 			run, dropped = s.Else, s.Then
 		}
-		if drop(dropped, uses) {
+		if all.drop(dropped) {
 			return run
 		}
 		s.Cond = ir.BoolConst(d.always)
@@ -56,45 +57,63 @@ func (w *rangeWalk) settleConditions() {
 	w.kernel.Func.Body = r.Body(w.kernel.Func.Body)
 }
 
-// drop takes a list out of the uses. It reports false if some variable is assigned
-// in the list alone, and read outside it.
-func drop(list []ir.Stmt, uses usages) bool {
-	writes, mentions := map[*ir.Local]int{}, map[*ir.Local]int{}
+// occurrences counts where variables occur: in all, and as what is assigned.
+type occurrences struct{ mentions, writes map[*ir.Local]int }
+
+func newOccurrences(f *ir.Func) *occurrences {
+	o := &occurrences{map[*ir.Local]int{}, map[*ir.Local]int{}}
+	for _, v := range f.Params {
+		o.writes[v]++
+		o.mentions[v]++
+	}
+	o.add(f.Body)
+	return o
+}
+
+func (o *occurrences) add(list []ir.Stmt) {
 	v := ir.Visitor{Place: func(p ir.Place) bool {
 		if p, ok := p.(*ir.VarPlace); ok {
-			mentions[p.Var]++
+			o.mentions[p.Var]++
 		}
 		return true
 	}, Stmt: func(s ir.Stmt) bool {
 		if a, ok := s.(*ir.Assign); ok {
 			if p, ok := ir.Root(a.Dst).(*ir.VarPlace); ok {
-				writes[p.Var]++
+				o.writes[p.Var]++
 			}
 		}
 		for _, v := range ir.Defined(s) {
 			if v != nil {
-				writes[v]++
-				mentions[v]++
+				o.writes[v]++
+				o.mentions[v]++
 			}
 		}
 		return true
 	}}
 	v.Body(list)
-	for v, n := range writes {
-		if u := uses[v]; u.writes+u.parts <= n && u.reads > mentions[v]-n {
+}
+
+// drop takes a list out of the count. It reports false, and takes nothing out, if some variable
+// is assigned in the list alone and read outside it.
+func (o *occurrences) drop(list []ir.Stmt) bool {
+	gone := occurrences{map[*ir.Local]int{}, map[*ir.Local]int{}}
+	gone.add(list)
+	reads := func(c *occurrences, v *ir.Local) int { return c.mentions[v] - c.writes[v] }
+	for v, n := range gone.writes {
+		if o.writes[v] <= n && reads(o, v) > reads(&gone, v) {
 			return false
 		}
 	}
-	for v, n := range mentions {
-		uses[v].writes -= writes[v]
-		uses[v].reads -= n - writes[v]
+	for v, n := range gone.mentions {
+		o.mentions[v] -= n
+		o.writes[v] -= gone.writes[v]
 	}
 	return true
 }
 
-// freezeParams gives parameters that are assigned to a variable of their own,
+// FreezeParams gives parameters that are assigned to a variable of their own,
 // so that a parameter's name means the launch argument everywhere.
-func freezeParams(f *ir.Func) {
+func FreezeParams(f *ir.Func) {
 	isParam := map[*ir.Local]bool{}
 	for _, p := range f.Params {
 		isParam[p] = true

@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"math"
@@ -6,15 +6,15 @@ import (
 	"quern.dev/internal/compiler/ir"
 )
 
-// rangeWalk interprets a body over polynomials: each tracked variable is bound
+// walker interprets a body over polynomials: each tracked variable is bound
 // to what it is known to be at the point that the walk has reached. What it
 // finds out about nodes is recorded by node; a loop's body may be walked more
 // than once, and the last walk, whose assumptions are the proven ones, counts.
-type rangeWalk struct {
+type walker struct {
 	*prover
 	*scan
 	kernel  *ir.Kernel
-	variant variant
+	variant Variant
 
 	env    environment // by the scan's numbers
 	thread [ir.WarpID + 1]*poly
@@ -48,8 +48,8 @@ type decision struct{ always, never bool }
 // exits collects the states in which a Block or Loop is left and continued.
 type exits struct{ left, continued *joiner }
 
-func newRangeWalk(k *ir.Kernel, v variant) *rangeWalk {
-	w := &rangeWalk{
+func newWalker(k *ir.Kernel, v Variant) *walker {
+	w := &walker{
 		prover: newProver(), scan: newScan(k.Func), kernel: k, variant: v,
 		fields: map[string]*poly{}, exits: map[*ir.Label]*exits{}, loops: map[*ir.Loop]*loopMemo{},
 		fits: map[ir.Expr]bool{}, stored: map[*ir.Assign]bool{}, natural: map[*ir.Binary]bool{},
@@ -71,7 +71,7 @@ var (
 // maxElements bounds the length of every slice: more do not fit an address space.
 const maxElements = 1 << 56
 
-func (w *rangeWalk) bindThread() {
+func (w *walker) bindThread() {
 	for axis := range 3 {
 		block := constPoly(int64(w.kernel.Options.Block[axis]))
 		if block.c == 0 {
@@ -88,7 +88,7 @@ func (w *rangeWalk) bindThread() {
 }
 
 // below makes an atom in [0, n).
-func (w *rangeWalk) below(n *poly) *poly {
+func (w *walker) below(n *poly) *poly {
 	if n.isConst() && n.c == 1 {
 		return constPoly(0)
 	}
@@ -98,20 +98,20 @@ func (w *rangeWalk) below(n *poly) *poly {
 }
 
 // derived makes an atom with facts of its own.
-func (w *rangeWalk) derived(r interval, facts func(a *poly) []*poly) *poly {
+func (w *walker) derived(r interval, facts func(a *poly) []*poly) *poly {
 	p := w.fresh(r)
 	w.newest().facts = facts(p)
 	return p
 }
 
-func (w *rangeWalk) maxLen() int64 {
-	if w.variant != wide {
+func (w *walker) maxLen() int64 {
+	if w.variant != Wide {
 		return math.MaxInt32
 	}
 	return maxElements
 }
 
-func (w *rangeWalk) bindParams() {
+func (w *walker) bindParams() {
 	for i, v := range w.kernel.Func.Params {
 		n, ok := w.index[v]
 		if !ok {
@@ -124,7 +124,7 @@ func (w *rangeWalk) bindParams() {
 			w.env.bind(n, binding{num: w.fresh(kindRange(t.Kind))}) // a launch condition sees a signed value
 		case t.IsInteger():
 			r := kindRange(t.Kind)
-			if w.variant != wide && w.sizes[v] {
+			if w.variant != Wide && w.sizes[v] {
 				r = w.launchable(v)
 			}
 			w.env.bind(n, binding{num: w.launchAtom(ir.SymArg, int64(i), r)})
@@ -133,7 +133,7 @@ func (w *rangeWalk) bindParams() {
 }
 
 // launchable is what the launch conditions let a size be.
-func (w *rangeWalk) launchable(v *ir.Local) interval {
+func (w *walker) launchable(v *ir.Local) interval {
 	if w.strides[v] {
 		return interval{0, math.MaxInt32}
 	}
@@ -141,7 +141,7 @@ func (w *rangeWalk) launchable(v *ir.Local) interval {
 }
 
 // list walks statements and reports whether control reaches their end.
-func (w *rangeWalk) list(list []ir.Stmt) bool {
+func (w *walker) list(list []ir.Stmt) bool {
 	for _, s := range list {
 		if !w.stmt(s) {
 			return false
@@ -150,7 +150,7 @@ func (w *rangeWalk) list(list []ir.Stmt) bool {
 	return true
 }
 
-func (w *rangeWalk) stmt(s ir.Stmt) bool {
+func (w *walker) stmt(s ir.Stmt) bool {
 	switch s := s.(type) {
 	case *ir.Assign:
 		w.assign(s)
@@ -187,7 +187,7 @@ func (w *rangeWalk) stmt(s ir.Stmt) bool {
 	return true
 }
 
-func (w *rangeWalk) assign(s *ir.Assign) {
+func (w *walker) assign(s *ir.Assign) {
 	dst, ok := s.Dst.(*ir.VarPlace)
 	if !ok {
 		w.visit(s.Src)
@@ -207,7 +207,7 @@ func (w *rangeWalk) assign(s *ir.Assign) {
 
 // atomic walks the operands one by one: their order is the back end's choice,
 // so none may rely on a check of another.
-func (w *rangeWalk) atomic(s *ir.Atomic) {
+func (w *walker) atomic(s *ir.Atomic) {
 	for _, e := range s.Args {
 		w.apart(func() { w.visit(e) })
 	}
@@ -221,13 +221,13 @@ func (w *rangeWalk) atomic(s *ir.Atomic) {
 }
 
 // apart runs f and forgets what was learned in it.
-func (w *rangeWalk) apart(f func()) {
+func (w *walker) apart(f func()) {
 	m := w.mark()
 	f()
 	w.release(m)
 }
 
-func (w *rangeWalk) branch(s *ir.If) bool {
+func (w *walker) branch(s *ir.If) bool {
 	cond := w.condition(s.Cond)
 	start, base, m := w.now(), w.env, w.mark()
 	join := w.newJoiner(w.regions[s].assigned, start)
@@ -268,7 +268,7 @@ func (w *rangeWalk) branch(s *ir.If) bool {
 	return thenEnds || elseEnds
 }
 
-func (w *rangeWalk) block(s *ir.Block) bool {
+func (w *walker) block(s *ir.Block) bool {
 	base, m := w.env.clone(), w.mark()
 	join := w.newJoiner(w.regions[s].assigned, w.now())
 	w.exits[s.Label] = &exits{left: join}
@@ -286,4 +286,4 @@ func (w *rangeWalk) block(s *ir.Block) bool {
 }
 
 // now is a point in the order in which atoms are made.
-func (w *rangeWalk) now() atomID { return atomID(len(w.atoms)) }
+func (w *walker) now() atomID { return atomID(len(w.atoms)) }

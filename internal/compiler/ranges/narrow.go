@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import "quern.dev/internal/compiler/ir"
 
@@ -12,7 +12,7 @@ import "quern.dev/internal/compiler/ir"
 // Sums, products and bit operations need only the low bits of their operands;
 // other operations need operands that fit.
 type narrower struct {
-	walk   *rangeWalk
+	walk   *walker
 	narrow map[*ir.Local]bool // variables that become int32
 }
 
@@ -93,7 +93,7 @@ func (n *narrower) stmt(s ir.Stmt) bool {
 		n.all(s.Args)
 	case *ir.Check:
 		s.Place = n.place(s.Place)
-		return placeMayFault(s.Place)
+		return ir.PlaceMayFault(s.Place)
 	}
 	return true
 }
@@ -120,7 +120,7 @@ func (n *narrower) place(p ir.Place) ir.Place {
 		p.Slice = n.any(p.Slice)
 	case *ir.ElemPlace:
 		p.Slice = n.any(p.Slice)
-		p.Index = n.subscript(p.Index, p.Check, n.walk.variant != wide)
+		p.Index = n.subscript(p.Index, p.Check, n.walk.variant != Wide)
 	}
 	return p
 }
@@ -325,7 +325,7 @@ func (n *narrower) low(e ir.Expr) ir.Expr {
 func (n *narrower) saturates(e ir.Expr) bool {
 	switch x := e.(type) {
 	case *ir.Convert:
-		return isTruncation(x) || n.fits(e)
+		return x.IsTruncation() || n.fits(e)
 	case *ir.Intrinsic:
 		return (x.Op == ir.Min || x.Op == ir.Max) && n.saturates(x.Args[0]) && n.saturates(x.Args[1])
 	}
@@ -336,7 +336,7 @@ func (n *narrower) saturates(e ir.Expr) bool {
 func (n *narrower) saturated(e ir.Expr) ir.Expr {
 	switch e := e.(type) {
 	case *ir.Convert:
-		if isTruncation(e) {
+		if e.IsTruncation() {
 			return &ir.Convert{T: ir.TInt32, X: n.any(e.X)}
 		}
 	case *ir.Intrinsic:

@@ -1,4 +1,4 @@
-package opt
+package ranges
 
 import (
 	"math"
@@ -9,7 +9,7 @@ import (
 )
 
 // visit walks an expression of any type and returns what it is known to be.
-func (w *rangeWalk) visit(e ir.Expr) binding {
+func (w *walker) visit(e ir.Expr) binding {
 	switch t := e.Type(); {
 	case t.IsInteger():
 		return binding{num: w.value(e)}
@@ -23,7 +23,7 @@ func (w *rangeWalk) visit(e ir.Expr) binding {
 }
 
 // operands walks what an expression without a tracked value is made of.
-func (w *rangeWalk) operands(e ir.Expr) {
+func (w *walker) operands(e ir.Expr) {
 	switch e := e.(type) {
 	case *ir.Load:
 		w.place(e.Place)
@@ -58,7 +58,7 @@ func (w *rangeWalk) operands(e ir.Expr) {
 }
 
 // choice walks a Select, whose operands a back end may evaluate in any order.
-func (w *rangeWalk) choice(e *ir.Select) (x, y binding) {
+func (w *walker) choice(e *ir.Select) (x, y binding) {
 	w.apart(func() { w.visit(e.Cond) })
 	w.apart(func() { x = w.visit(e.X) })
 	w.apart(func() { y = w.visit(e.Y) })
@@ -67,7 +67,7 @@ func (w *rangeWalk) choice(e *ir.Select) (x, y binding) {
 
 // value walks an integer expression. The result is never nil: what the
 // analysis cannot follow is a fresh atom.
-func (w *rangeWalk) value(e ir.Expr) *poly {
+func (w *walker) value(e ir.Expr) *poly {
 	p := w.compute(e)
 	if e.Type().Kind == ir.Int {
 		w.fits[e] = w.fitsInt32(p)
@@ -76,13 +76,13 @@ func (w *rangeWalk) value(e ir.Expr) *poly {
 }
 
 // fitsInt32 reports whether p is known to be an int32.
-func (w *rangeWalk) fitsInt32(p *poly) bool {
+func (w *walker) fitsInt32(p *poly) bool {
 	r := w.rangeOf(p)
 	return (r.hi <= math.MaxInt32 || w.proves(constPoly(math.MaxInt32).plus(-1, p))) &&
 		(r.lo >= math.MinInt32 || w.proves(p.plusConst(-math.MinInt32)))
 }
 
-func (w *rangeWalk) compute(e ir.Expr) *poly {
+func (w *walker) compute(e ir.Expr) *poly {
 	kind := e.Type().Kind
 	switch e := e.(type) {
 	case *ir.Const:
@@ -129,7 +129,7 @@ func (w *rangeWalk) compute(e ir.Expr) *poly {
 }
 
 // load walks a read of an integer.
-func (w *rangeWalk) load(e *ir.Load) *poly {
+func (w *walker) load(e *ir.Load) *poly {
 	full := kindRange(e.Type().Kind)
 	if v, ok := e.Place.(*ir.VarPlace); ok {
 		i, ok := w.index[v.Var]
@@ -152,7 +152,7 @@ func (w *rangeWalk) load(e *ir.Load) *poly {
 }
 
 // fieldPath names a field of a parameter that nothing changes.
-func (w *rangeWalk) fieldPath(p ir.Place) (string, bool) {
+func (w *walker) fieldPath(p ir.Place) (string, bool) {
 	path := ""
 	for {
 		switch q := p.(type) {
@@ -172,7 +172,7 @@ func (w *rangeWalk) fieldPath(p ir.Place) (string, bool) {
 }
 
 // place walks the way to a place and checks its indices.
-func (w *rangeWalk) place(p ir.Place) {
+func (w *walker) place(p ir.Place) {
 	switch p := p.(type) {
 	case *ir.DerefPlace:
 		w.visit(p.Ptr)
@@ -193,7 +193,7 @@ func (w *rangeWalk) place(p ir.Place) {
 
 // access notes whether 0 <= i < n is certain. Behind an access it is: either a
 // check has passed, or the kernel has promised to stay in range.
-func (w *rangeWalk) access(check *bool, i, n *poly) {
+func (w *walker) access(check *bool, i, n *poly) {
 	room := n.plus(-1, i).plusConst(-1)
 	w.settle(check, i, room)
 	w.learn(i)
@@ -202,14 +202,14 @@ func (w *rangeWalk) access(check *bool, i, n *poly) {
 
 // settle notes whether a check, that all of order are non-negative, can be left
 // out: because they are, or because a condition on the launch can promise it.
-func (w *rangeWalk) settle(check *bool, order ...*poly) {
+func (w *walker) settle(check *bool, order ...*poly) {
 	delete(w.promises, check)
 	var promised []*poly
 	for _, p := range order {
 		if w.proves(p) {
 			continue
 		}
-		if w.variant != proven {
+		if w.variant != Proven {
 			w.proven[check] = false
 			return
 		}
@@ -237,7 +237,7 @@ const (
 // lowest returns a polynomial over launch arguments that p is not below: the
 // greatest of several that are found, since which is tightest depends on the
 // launch. It is nil if there is none that can be positive.
-func (w *rangeWalk) lowest(p *poly) *poly {
+func (w *walker) lowest(p *poly) *poly {
 	var found []*poly
 	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
 		if w.launchRange(u).hi < 0 || !u.hasCoefsUpTo(maxPromise) || slices.ContainsFunc(found, func(f *poly) bool { return w.neverBelow(f, u) }) {
@@ -258,7 +258,7 @@ func (w *rangeWalk) lowest(p *poly) *poly {
 }
 
 // length walks a slice expression and returns its length.
-func (w *rangeWalk) length(e ir.Expr) *poly {
+func (w *walker) length(e ir.Expr) *poly {
 	full := interval{0, w.maxLen()}
 	switch e := e.(type) {
 	case *ir.Load:
@@ -295,7 +295,7 @@ func (w *rangeWalk) length(e ir.Expr) *poly {
 
 // capacity walks a slice expression and returns its capacity: a parameter's is
 // its length.
-func (w *rangeWalk) capacity(e ir.Expr) *poly {
+func (w *walker) capacity(e ir.Expr) *poly {
 	n := w.length(e)
 	if w.isParam(e) {
 		return n
@@ -303,7 +303,7 @@ func (w *rangeWalk) capacity(e ir.Expr) *poly {
 	return w.derived(interval{0, w.maxLen()}, func(a *poly) []*poly { return []*poly{a.plus(-1, n)} })
 }
 
-func (w *rangeWalk) isParam(e ir.Expr) bool {
+func (w *walker) isParam(e ir.Expr) bool {
 	for _, v := range w.kernel.Func.Params {
 		if reads(e, v) {
 			return true
@@ -313,7 +313,7 @@ func (w *rangeWalk) isParam(e ir.Expr) bool {
 }
 
 // slice walks x[lo:hi:max] and returns its length.
-func (w *rangeWalk) slice(e *ir.SliceExpr) *poly {
+func (w *walker) slice(e *ir.SliceExpr) *poly {
 	var n *poly
 	if e.X != nil {
 		n = w.length(e.X)
@@ -347,7 +347,7 @@ func (w *rangeWalk) slice(e *ir.SliceExpr) *poly {
 }
 
 // convert walks a conversion to an integer type.
-func (w *rangeWalk) convert(e *ir.Convert) *poly {
+func (w *walker) convert(e *ir.Convert) *poly {
 	to, from := e.T, e.X.Type()
 	full := kindRange(to.Kind)
 	if !from.IsInteger() {
@@ -378,7 +378,7 @@ func (w *rangeWalk) convert(e *ir.Convert) *poly {
 // arithmetic returns p, the mathematical result of e, if e cannot wrap, or
 // what is known of the wrapped result otherwise. r is a range of the
 // mathematical result that may be better than what p's terms show.
-func (w *rangeWalk) arithmetic(e ir.Expr, p *poly, r interval) *poly {
+func (w *walker) arithmetic(e ir.Expr, p *poly, r interval) *poly {
 	kind := e.Type().Kind
 	if p == nil {
 		if r.within(computable(kind)) {
@@ -410,9 +410,9 @@ func (w *rangeWalk) arithmetic(e ir.Expr, p *poly, r interval) *poly {
 
 // limit makes the launch condition that p, the value of e, fits int32, if there
 // is one worth having.
-func (w *rangeWalk) limit(e ir.Expr, p *poly) bool {
+func (w *walker) limit(e ir.Expr, p *poly) bool {
 	delete(w.limits, e)
-	if w.variant == wide {
+	if w.variant == Wide {
 		return false
 	}
 	var ends [2]*poly
@@ -447,7 +447,7 @@ func (w *rangeWalk) limit(e ir.Expr, p *poly) bool {
 
 // ofGrid reports whether a bound speaks of the grid alone: it then holds for
 // practically all launches.
-func (w *rangeWalk) ofGrid(p *poly) bool {
+func (w *walker) ofGrid(p *poly) bool {
 	for _, t := range p.terms {
 		f := w.factors[t.mono]
 		if len(f) > 2 || t.coef > 16 || t.coef < -16 {

@@ -1,11 +1,13 @@
-package opt
+package ranges
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"reflect"
+	"slices"
 	"testing"
 
 	"quern.dev/internal/compiler/ir"
@@ -217,7 +219,7 @@ func (g *indexing) list(n int) []ir.Stmt {
 // free is an int variable that may be assigned here.
 func (g *indexing) free() *ir.Local {
 	for {
-		if v := choose(g, g.ints...); !contains(g.held, v) {
+		if v := choose(g, g.ints...); !slices.Contains(g.held, v) {
 			return v
 		}
 	}
@@ -396,6 +398,8 @@ func cleared(k *ir.Kernel) map[ir.Pos]bool {
 	return out
 }
 
+var seeds = flag.Int("seeds", 200, "number of random kernels")
+
 func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 	defer func(n int) { MaxSteps = n }(MaxSteps)
 	MaxSteps = 400
@@ -410,13 +414,11 @@ func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 		variants := [3]*ir.Kernel{ir.CloneKernel(g.k), ir.CloneKernel(g.k), ir.CloneKernel(g.k)}
 		var programs [3]limits.Program
 		for v, k := range variants {
-			if err := ranges(k, variant(v)); err != nil {
-				t.Fatal(err)
-			}
+			Apply(k, Variant(v))
 			if err := ir.Verify(k, ir.StageFinal); err != nil {
 				t.Fatalf("seed %d, variant %d: %v\n%s", seed, v, err, k)
 			}
-			programs[v] = EncodeLimits(k.Limits)
+			programs[v] = k.Limits.Encode()
 			if err := programs[v].Validate(len(g.k.Func.Params)); err != nil {
 				t.Fatalf("seed %d, variant %d: %v", seed, v, err)
 			}
@@ -430,8 +432,8 @@ func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 					continue
 				}
 				held[v]++
-				if variant(v) == proven {
-					promised += checks(variants[narrow]) - checks(k)
+				if Variant(v) == Proven {
+					promised += ir.BoundsChecks(variants[Narrow].Func.Body) - ir.BoundsChecks(k.Func.Body)
 				}
 				gotMemory, gotFault := l.run(k)
 				if fault != nil && fault.Kind == "steps" {
@@ -446,13 +448,13 @@ func TestRangesKeepTheMeaningOfRandomKernels(t *testing.T) {
 				}
 			}
 		}
-		for _, v := range variants[narrow].Func.Locals {
+		for _, v := range variants[Narrow].Func.Locals {
 			if v.Type.Kind == ir.Int32 {
 				narrowed++
 			}
 		}
 	}
-	if held[narrow] < int(kernels) || narrowed < int(kernels) || promised < int(kernels)/10 {
+	if held[Narrow] < int(kernels) || narrowed < int(kernels) || promised < int(kernels)/10 {
 		t.Errorf("launches by variant %v, %d narrow variables, %d promised checks: the test says little", held, narrowed, promised)
 	}
 	t.Logf("launches by variant %v, %d promised checks", held, promised)
