@@ -25,7 +25,7 @@ func genCommand() *cobra.Command {
 		Short: "Compile kernels and write their launchers",
 		Long: `gen compiles the kernels of each package and writes two files beside them:
 quern_gen.zip, the GPU code, and quern_gen.go, a typed launcher for each kernel
-and its version for the CPU. The same source gives the same bytes; files that
+and its version for the CPU. The same source gives the same code; files that
 are up to date are left alone. Commit both.
 
 A package may be broken in one way: that its launchers are missing. Where no
