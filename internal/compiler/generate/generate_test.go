@@ -263,7 +263,7 @@ func TestSameSourceGivesTheSameBytes(t *testing.T) {
 	testmodule.NeedSource(t)
 	var first *generate.Output
 	for load := range 2 {
-		packages, err := frontend.Load(t.Context(), "../../conformance", ".")
+		packages, err := frontend.Load(t.Context(), "../../../examples/language", ".")
 		if err != nil {
 			t.Fatal(err)
 		}
