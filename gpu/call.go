@@ -15,7 +15,7 @@ import (
 type Call struct {
 	launch *Launch
 	stream *Stream
-	drv    driver.Call
+	drv    driver.Inline
 	prints bool
 }
 
@@ -40,14 +40,14 @@ func (l *Launch) Keep() (*Call, error) {
 	return nil, err
 }
 
-func (l *Launch) call() (driver.Call, error) {
+func (l *Launch) call() (driver.Inline, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
 	if want := len(l.frame.Args); l.next != want {
 		return nil, invalid("%s, want %d", count(l.next, "argument"), want)
 	}
-	caller, ok := l.stream.drv.(driver.Caller)
+	caller, ok := l.stream.drv.(driver.InlineLauncher)
 	if !ok {
 		return nil, fmt.Errorf("device %s does not run kernels in their caller: %w", l.stream.dev.id, errors.ErrUnsupported)
 	}
@@ -71,7 +71,7 @@ func (l *Launch) call() (driver.Call, error) {
 	if n := l.frame.Grid.Count(); n != 1 {
 		return nil, invalid("a call of %d blocks; it is one", n)
 	}
-	return caller.NewCall(v.function, l.frame)
+	return caller.NewInline(v.function, l.frame)
 }
 
 // drop ends the use of the buffers and of the kernel.

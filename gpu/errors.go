@@ -147,8 +147,8 @@ func (e *operationError) Unwrap() error { return e.err }
 
 // public makes a driver's error the public one.
 func public(err error) error {
-	if e, ok := errors.AsType[*driver.ResidencyError](err); ok {
-		err = (*ResidencyError)(e)
+	if e, ok := errors.AsType[*driver.CooperativeLaunchError](err); ok {
+		err = (*CooperativeLaunchError)(e)
 	}
 	if e, ok := errors.AsType[*driver.Error](err); ok {
 		err = &failure{err.Error(), (*Error)(e)}

@@ -123,7 +123,7 @@ func (d *Device) kernelError(f *driver.Fault) *KernelError {
 		Reason: f.Reason,
 		Err:    f.Cause,
 	}
-	r, variant := d.residentByID(f.ID)
+	r, variant := d.loadedByID(f.ID)
 	if r == nil {
 		return e
 	}

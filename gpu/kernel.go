@@ -158,8 +158,8 @@ type Kernel struct {
 	first   int // variant that launches may use; see VariantVariable
 	base    int // the first of these with a thread for each of the kernel's
 
-	mu        sync.Mutex
-	residents map[*resident]struct{}
+	mu     sync.Mutex
+	places map[*loadedKernel]struct{}
 }
 
 // NewKernel makes a kernel of what quern gen has written. If that is damaged,
@@ -168,7 +168,7 @@ func NewKernel(info KernelInfo) *Kernel {
 	if len(info.Variants) == 0 {
 		info.Variants = []Variant{{Name: "wide"}}
 	}
-	k := &Kernel{info: info, residents: make(map[*resident]struct{})}
+	k := &Kernel{info: info, places: make(map[*loadedKernel]struct{})}
 	for _, p := range info.Params {
 		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
@@ -252,7 +252,7 @@ func (k *Kernel) prepare(d *Device) error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	r, err := d.resident(k)
+	r, err := d.load(k)
 	if err != nil {
 		return err
 	}
@@ -321,8 +321,8 @@ func (k *KernelInfo) placed() int {
 	return k.Shared
 }
 
-// resident is a kernel on a device. It holds the device's lease.
-type resident struct {
+// loadedKernel is a kernel on a device. It holds the device's lease.
+type loadedKernel struct {
 	dev    *Device
 	kernel *Kernel
 	id     uint32 // in Device.loaded
@@ -333,46 +333,46 @@ type resident struct {
 }
 
 // frameID is what fault records call the kernel: its number and the variant's.
-func (r *resident) frameID(variant int) uint32 {
+func (r *loadedKernel) frameID(variant int) uint32 {
 	return r.id*maxVariants + uint32(variant)
 }
 
-// residentByID returns the kernel with a frame's ID, nil if there is none.
-func (d *Device) residentByID(id uint32) (r *resident, variant int) {
+// loadedByID returns the kernel with a frame's ID, nil if there is none.
+func (d *Device) loadedByID(id uint32) (r *loadedKernel, variant int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.loaded[id/maxVariants], int(id % maxVariants)
 }
 
-// newResident returns a place for the kernel with a number that no other has. d.mu is
+// newLoaded returns a place for the kernel with a number that no other has. d.mu is
 // held.
-func (d *Device) newResident(k *Kernel) *resident {
+func (d *Device) newLoaded(k *Kernel) *loadedKernel {
 	for {
 		d.lastLoaded = (d.lastLoaded + 1) % (math.MaxUint32 / maxVariants)
 		if d.loaded[d.lastLoaded] == nil {
-			return &resident{dev: d, kernel: k, id: d.lastLoaded}
+			return &loadedKernel{dev: d, kernel: k, id: d.lastLoaded}
 		}
 	}
 }
 
-// resident returns the place of kernel k on the device.
-func (d *Device) resident(k *Kernel) (*resident, error) {
+// load returns the place of kernel k on the device.
+func (d *Device) load(k *Kernel) (*loadedKernel, error) {
 	if r, ok := d.kernels.Load(k); ok {
-		return r.(*resident), nil
+		return r.(*loadedKernel), nil
 	}
 	if err := d.acquire(); err != nil {
 		return nil, err
 	}
 	d.mu.Lock()
-	r := d.newResident(k)
+	r := d.newLoaded(k)
 	if other, ok := d.kernels.LoadOrStore(k, r); ok {
 		d.mu.Unlock()
-		return other.(*resident), d.release()
+		return other.(*loadedKernel), d.release()
 	}
 	d.loaded[r.id] = r
 	d.mu.Unlock()
 	k.mu.Lock()
-	k.residents[r] = struct{}{}
+	k.places[r] = struct{}{}
 	k.mu.Unlock()
 	if err := d.check(); err != nil {
 		return nil, errors.Join(err, r.close("unload"))
@@ -381,7 +381,7 @@ func (d *Device) resident(k *Kernel) (*resident, error) {
 }
 
 // variant returns the loaded module, and loads it first if need be.
-func (r *resident) variant(i int) (*variant, error) {
+func (r *loadedKernel) variant(i int) (*variant, error) {
 	slot := &r.variants[i]
 	if v := slot.Load(); v != nil {
 		return v, nil
@@ -410,7 +410,7 @@ func (r *resident) variant(i int) (*variant, error) {
 	if err != nil {
 		return nil, err
 	}
-	v := &variant{function: f, props: f.Properties(), attributes: &device.Attributes, info: info}
+	v := &variant{function: f, props: f.Properties(), attributes: &device.Limits, info: info}
 	if v.sizes, err = v.chooseSizes(0); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
@@ -419,7 +419,7 @@ func (r *resident) variant(i int) (*variant, error) {
 }
 
 // close unloads the modules, for an operation.
-func (r *resident) close(doing string) error {
+func (r *loadedKernel) close(doing string) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.closed {
@@ -427,7 +427,7 @@ func (r *resident) close(doing string) error {
 	}
 	r.closed = true
 	r.kernel.mu.Lock()
-	delete(r.kernel.residents, r)
+	delete(r.kernel.places, r)
 	r.kernel.mu.Unlock()
 	var errs []error
 	for i := range r.variants {

@@ -242,7 +242,7 @@ func (l *Launch) place() (*variant, error) {
 	for i := range l.params {
 		l.values[i], l.places[i] = l.params[i].value, l.params[i].place
 	}
-	r, err := l.stream.dev.resident(l.form())
+	r, err := l.stream.dev.load(l.form())
 	if err != nil {
 		return nil, err
 	}
@@ -256,7 +256,7 @@ func (l *Launch) place() (*variant, error) {
 
 // decide is place for the form of the kernel that is launched. It returns the
 // variant and its number, and puts the blocks in the frame.
-func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
+func (l *Launch) decide(r *loadedKernel) (number int, v *variant, err error) {
 	k, dev := r.kernel, r.dev
 	if v, err = r.variant(k.base); err != nil {
 		return 0, nil, err
@@ -302,7 +302,7 @@ func (l *Launch) decide(r *resident) (number int, v *variant, err error) {
 	if err := checkClusters(k.info.Cluster, f.Grid); err != nil {
 		return 0, nil, err
 	}
-	return chosen, v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Attributes)
+	return chosen, v, checkSize(l.grid, f.Grid, f.Block, k.info.Shared, &v.props, &dev.drv.Info().Limits)
 }
 
 // choose returns the number of the first variant whose limits the launch meets.

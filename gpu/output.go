@@ -61,7 +61,7 @@ func (d *Device) message(m driver.Message) string {
 	if m.Text != "" {
 		return m.Text
 	}
-	r, _ := d.residentByID(m.ID)
+	r, _ := d.loadedByID(m.ID)
 	if r == nil || m.Format >= len(r.kernel.info.Formats) {
 		return ""
 	}

@@ -126,7 +126,7 @@ func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error)
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	t, err := d.drv.NewTexture(i)
+	t, err := newTexture(d.drv, i)
 	if err != nil {
 		return nil, errors.Join(driverError(doing, err), d.release())
 	}

@@ -86,7 +86,7 @@ func TestClosingAKernelUnloadsItFromAllDevices(t *testing.T) {
 	if left := lib.Left(); left != "" {
 		t.Errorf("left in the driver: %s", left)
 	}
-	if len(kept.residents) > 0 {
+	if len(kept.places) > 0 {
 		t.Error("the kernel keeps devices that are closed")
 	}
 	do(t, kept.Close())
@@ -210,7 +210,7 @@ func TestClosingAKernelBesideOtherWork(t *testing.T) {
 		t.Errorf("while a resident does not make way: %v", err)
 	}
 	*w = watcher{}
-	d.RemoveResident(w)
+	d.RemovePersistent(w)
 	nothingLeft(t, lib, d)
 }
 
