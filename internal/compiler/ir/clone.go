@@ -96,7 +96,7 @@ func (c *Cloner) stmt(s Stmt) Stmt {
 	case *Assign:
 		return &Assign{c.Place(s.Dst), c.Expr(s.Src), s.Pos}
 	case *If:
-		return &If{c.Expr(s.Cond), c.Body(s.Then), c.Body(s.Else), s.Pos, s.Go}
+		return &If{c.Expr(s.Cond), c.Body(s.Then), c.Body(s.Else), s.Pos}
 	case *Loop:
 		return &Loop{c.label(s.Label), c.Body(s.Pre), c.Expr(s.Cond), c.Body(s.Body), c.Body(s.Post), s.Pos, s.Unroll, s.Long}
 	case *Block:

@@ -9,6 +9,7 @@ type Memory struct {
 	Args   []Expr
 	Scope  Scope
 	Count  int64 // of AsyncWait: the groups that need not have arrived
+	Apart  bool  // of SliceCopy: the slices are known to share no memory
 	Pos    Pos
 }
 
@@ -26,7 +27,7 @@ const (
 	AsyncWait                    // until at most Count groups of the thread are pending
 	BulkCopy                     // Args[1] is copied to Args[0], both slices; Places[0] is the barrier. The block does it together
 	BulkWait                     // until the copies with the barrier Places[0] have arrived and all threads of the block are here
-	SliceCopy                    // Args[1] is copied to Args[0], both slices, as Go does. In Go only
+	SliceCopy                    // Args[2] elements, the length of the shorter one, are copied from slice Args[1] to Args[0], as Go does
 	Clock                        // Dst = a counter of the processor's cycles
 	GlobalTimer                  // Dst = nanoseconds
 	numMemoryOps
@@ -145,7 +146,7 @@ func (v *verifier) memory(s *Memory) {
 	case s.Op == BulkWait:
 		places = 1
 	case s.Op == SliceCopy:
-		args = 2
+		args = 3
 	case s.Op == Clock, s.Op == GlobalTimer:
 		result = TInt64
 	}
@@ -158,7 +159,11 @@ func (v *verifier) memory(s *Memory) {
 	if s.Op == AsyncCopy && !s.Places[0].Type().Equal(s.Places[1].Type()) {
 		v.fail("%s from %s to %s", s.Op, s.Places[1].Type(), s.Places[0].Type())
 	}
-	for _, e := range s.Args {
+	for i, e := range s.Args {
+		if s.Op == SliceCopy && i == 2 {
+			v.typed(e, TInt, "operand of "+s.Op.String())
+			continue
+		}
 		if s.Op == BulkCopy || s.Op == SliceCopy {
 			v.expr(e)
 			if t := e.Type(); t.Kind != Slice || !t.Equal(s.Args[0].Type()) {

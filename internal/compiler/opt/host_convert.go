@@ -33,7 +33,7 @@ func (t *Truncations) Copy(f *ir.Func) *ir.Func {
 	t.copies[f] = nil
 	k := &ir.Kernel{Name: f.Name, Func: f}
 	g := inlineIf(k, func(f *ir.Func) bool { return isFormula(f) || isArrayFormula(f) }).Func
-	g.Body, _ = sideFor(g.Body, true)
+	copyAtOnce(&ir.Kernel{Func: g})
 	conversions(g)
 	if t.converts(g) && t.canWrite(g) {
 		t.copies[f] = g
@@ -53,7 +53,7 @@ func (t *Truncations) converts(f *ir.Func) bool {
 			return !found
 		},
 		Expr: func(e ir.Expr) bool {
-			if c, ok := e.(*ir.Convert); ok && isTruncation(c) {
+			if c, ok := e.(*ir.Convert); ok && c.IsTruncation() {
 				found = found || !c.InRange
 			}
 			return !found

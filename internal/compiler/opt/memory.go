@@ -56,27 +56,6 @@ func (d *divergence) memory(s *ir.Memory) {
 	}
 }
 
-// memory walks the operands of an operation on memory one by one; see atomic.
-func (w *rangeWalk) memory(s *ir.Memory) {
-	for _, e := range s.Args {
-		w.apart(func() { w.visit(e) })
-	}
-	for _, p := range s.Places {
-		w.apart(func() { w.place(p) })
-	}
-	if i, ok := w.index[s.Dst]; ok {
-		w.env.bind(i, binding{})
-	}
-}
-
-// memory rewrites the operands of an operation on memory.
-func (n *narrower) memory(s *ir.Memory) {
-	n.all(s.Args)
-	for i := range s.Places {
-		s.Places[i] = n.place(s.Places[i])
-	}
-}
-
 // differingArguments returns an error for each operation of a block whose
 // arguments may differ between its threads.
 func differingArguments(k *ir.Kernel, u *Uniformity) Errors {
@@ -98,7 +77,7 @@ func differingArguments(k *ir.Kernel, u *Uniformity) Errors {
 
 // copyAtOnce makes asynchronous copies into assignments, and leaves out the
 // waits for them. Of a bulk copy, the first thread of the block does all; the
-// wait for it is a barrier.
+// wait for it is a barrier. A copy of a slice is Go's.
 func copyAtOnce(k *ir.Kernel) {
 	r := ir.Rewriter{Stmt: func(s ir.Stmt) []ir.Stmt {
 		m, ok := s.(*ir.Memory)
@@ -114,6 +93,8 @@ func copyAtOnce(k *ir.Kernel) {
 			return []ir.Stmt{&ir.If{Cond: isFirst(), Then: []ir.Stmt{m}, Pos: m.Pos}}
 		case ir.BulkWait:
 			return []ir.Stmt{&ir.Barrier{Pos: m.Pos}}
+		case ir.SliceCopy:
+			m.Args = m.Args[:2] // Go's copy counts the elements itself
 		}
 		return []ir.Stmt{s}
 	}}
