@@ -39,7 +39,7 @@ func (e *CapabilityError) Unwrap() error { return errors.ErrUnsupported }
 
 // supported reports what the kernel uses and a device lacks. Devices without a
 // compute capability have everything.
-func (k *KernelInfo) supported(d *driver.Info) error {
+func (k *kernelInfo) supported(d *driver.Info) error {
 	switch {
 	case d.Major == 0:
 	case k.Cluster.X > 0 && d.Major < 9:

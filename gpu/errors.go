@@ -40,7 +40,7 @@ var (
 	// another device, a range outside a buffer, an empty or oversized grid, a
 	// block that the kernel or the device does not allow, a wrong type or
 	// number of arguments.
-	ErrInvalid = errors.New("invalid argument")
+	ErrInvalid = driver.ErrInvalid
 )
 
 // Error is an error that a device's driver returned. Some match a sentinel

@@ -12,64 +12,10 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/limits"
-	"quern.dev/kernel/host"
 )
-
-// KernelInfo is what quern gen knows about a kernel. Programs do not write it
-// themselves.
-type KernelInfo struct {
-	Name    string // of an instance of a generic kernel with its type arguments: "scale[float32]"
-	Entry   string // of the kernel in its PTX; empty if it is Name
-	Package string // import path
-	Handler string // of an actor, that the kernel was made for; else empty
-	Pos     string // "saxpy.go:14"
-	Params  []Param
-
-	// Code is the GPU code of the package. Without it the kernel runs on the CPU
-	// only.
-	Code *Code
-
-	// Variants are the forms of the kernel, fastest first. A launch uses the
-	// first whose limits it meets; the last one has none. No variants means one
-	// without checks that can fail.
-	Variants []Variant
-
-	// Special are forms of the kernel for particular arguments. A launch uses the
-	// first whose limits it meets.
-	Special []Special
-
-	Block  Dim3 // that the kernel must be launched with, zero if any will do
-	Shared int  // static shared memory of a block in bytes
-
-	Formats []Format // calls of kernel.Printf
-
-	Cooperative bool // it waits for the whole grid: all blocks have to be resident at once
-	Cluster     Dim3 // blocks in a cluster, zero if it has none
-
-	// Host is the kernel compiled to Go. Without it the CPU interprets the PTX.
-	Host host.Func
-	// Plain is the kernel's own function, which the CPU runs in its place where
-	// coverage is counted.
-	Plain host.Func
-
-	modules string // name of the modules in Code, if not Name
-}
-
-// Variant is a form of a kernel that is exact for launches which meet its limits.
-type Variant struct {
-	Name   string  // "coarse", "proven", "narrow" or "wide"
-	Limits []int64 // conditions on the arguments; see package internal/limits
-	Sites  []Site  // the checks that can fail
-
-	// Threads is how many threads of the kernel, along X, one thread runs: as
-	// many blocks fewer are launched, with a last one for the rest. Zero is one.
-	Threads int
-	// Adjacent: these threads have numbers in the grid that follow each other;
-	// otherwise they are the same thread of blocks that do.
-	Adjacent bool
-}
 
 // VariantVariable is the environment variable that names the first variant which
 // launches may use, "proven", "narrow" or "wide" instead of "coarse": for
@@ -80,64 +26,15 @@ const VariantVariable = "QUERN_VARIANT"
 // maxVariants is how many variants a kernel can have.
 const maxVariants = 4
 
-// Param is a parameter of a kernel.
-type Param struct {
-	Name string
-	Kind ParamKind
-	Type string // Go type of the value or of the elements, with the paths of packages
-	Size int    // of the value or of an element, bytes
-
-	// Layout is Type with what it is defined as in place of every defined type, such
-	// as "struct{X float32; Y [2]int32}": it says where each number is. It is empty if
-	// it is Type.
-	Layout string
-
-	// ReadOnly: the kernel writes no element of the slice. Otherwise it may, and the
-	// argument cannot be a view for reading; see [Unified.ReadDevice].
-	ReadOnly bool
-}
-
-// ParamKind is the form of a parameter.
-type ParamKind uint8
-
-// Forms of parameters.
-const (
-	Scalar  ParamKind = iota // a number or bool
-	Slice                    // a slice; the argument is a Buffer
-	Struct                   // a struct or array
-	Texture                  // a texture; the argument is a Texture2D
-)
-
-// Site is a check in a kernel that can fail.
-type Site struct {
-	Kind      SiteKind
-	File      string // with the import path of its package if that is another
-	Line, Col int
-	Text      string // the reason of a panic
-}
-
-// SiteKind is the kind of a check.
-type SiteKind uint8
-
-// Kinds of checks.
-const (
-	IndexSite  SiteKind = iota // an index
-	SliceSite                  // a bound of a slice expression
-	DivideSite                 // a divisor
-	ShiftSite                  // a shift count
-	PanicSite                  // a call of panic
-	NilSite                    // a pointer
-)
-
-func (k SiteKind) fault() FaultKind {
+func faultKind(k compiled.SiteKind) FaultKind {
 	switch k {
-	case IndexSite, SliceSite:
+	case compiled.IndexSite, compiled.SliceSite:
 		return OutOfRange
-	case DivideSite:
+	case compiled.DivideSite:
 		return DivideByZero
-	case ShiftSite:
+	case compiled.ShiftSite:
 		return BadShift
-	case NilSite:
+	case compiled.NilSite:
 		return NilPointer
 	default:
 		return Panic
@@ -152,7 +49,7 @@ type Kernel struct {
 	err      error     // why it cannot be launched
 	limited  bool      // some variant has limits
 
-	info    KernelInfo
+	info    kernelInfo
 	params  []driver.Param
 	special []specialForm
 	first   int // variant that launches may use; see VariantVariable
@@ -162,18 +59,32 @@ type Kernel struct {
 	places map[*loadedKernel]struct{}
 }
 
+// kernelInfo is what is known about a kernel.
+type kernelInfo struct {
+	compiled.Kernel
+	modules string // name of the modules in Code, if not Name
+}
+
+// param returns parameter i.
+func (k *kernelInfo) param(i int) *param { return (*param)(&k.Params[i]) }
+
+// param is a parameter as launches and messages need it.
+type param compiled.Param
+
 // NewKernel makes a kernel of what quern gen has written. If that is damaged,
 // every launch returns an error that says so.
-func NewKernel(info KernelInfo) *Kernel {
+func NewKernel(info compiled.Kernel) *Kernel { return newKernel(kernelInfo{Kernel: info}) }
+
+func newKernel(info kernelInfo) *Kernel {
 	if len(info.Variants) == 0 {
-		info.Variants = []Variant{{Name: "wide"}}
+		info.Variants = []compiled.Variant{{Name: "wide"}}
 	}
 	k := &Kernel{info: info, places: make(map[*loadedKernel]struct{})}
 	for _, p := range info.Params {
-		if p.Size < 0 || p.Size == 0 && p.Kind == Slice {
+		if p.Size < 0 || p.Size == 0 && p.Kind == compiled.Slice {
 			k.err = invalid("parameter %s has a size of %d bytes", p.Name, p.Size)
 		}
-		k.params = append(k.params, driver.Param{Slice: p.Kind == Slice, Size: p.Size})
+		k.params = append(k.params, driver.Param{Slice: p.Kind == compiled.Slice, Size: p.Size})
 	}
 	n := len(info.Variants)
 	if n > maxVariants || len(info.Variants[n-1].Limits) > 0 {
@@ -186,7 +97,7 @@ func NewKernel(info KernelInfo) *Kernel {
 		}
 	}
 	if name := os.Getenv(VariantVariable); name != "" {
-		k.first = slices.IndexFunc(info.Variants, func(v Variant) bool { return v.Name == name })
+		k.first = slices.IndexFunc(info.Variants, func(v compiled.Variant) bool { return v.Name == name })
 		if k.first < 0 {
 			k.first = n - 1
 		}
@@ -209,7 +120,7 @@ func (k *Kernel) Name() string {
 }
 
 // Params returns the kernel's parameters but the first, the thread.
-func (k *Kernel) Params() []Param {
+func (k *Kernel) Params() []compiled.Param {
 	if k == nil {
 		return nil
 	}
@@ -280,13 +191,13 @@ func (k *Kernel) failed(doing string, err error) error {
 // module returns the PTX of a variant for a device of the given compute
 // capability, times ten, 0 if it has none. Of a variant that needs a newer one
 // there may be a module with replacements; if there is none for the device, the error is a *CapabilityError.
-func (k *KernelInfo) module(variant string, capability int) (string, error) {
+func (k *kernelInfo) module(variant string, capability int) (string, error) {
 	name := cmp.Or(k.modules, k.Name)
-	text, err := k.Code.module(name, variant, false, k.Name)
+	text, err := k.Code.Module(name, variant, false, k.Name)
 	if err != nil || capability == 0 || targetOf(text) <= capability {
 		return text, err
 	}
-	older, err := k.Code.module(name, variant, true, k.Name)
+	older, err := k.Code.Module(name, variant, true, k.Name)
 	if err != nil {
 		return "", err
 	}
@@ -313,7 +224,7 @@ func targetOf(ptx string) int {
 
 // placed returns the bytes of the kernel's shared variables if they are in
 // dynamic shared memory; see [driver.Kernel].
-func (k *KernelInfo) placed() int {
+func (k *kernelInfo) placed() int {
 	if k.Shared <= driver.MaxStaticShared {
 		return 0
 	}

@@ -225,7 +225,7 @@ type variant struct {
 	function   driver.Function
 	props      driver.Properties
 	attributes *driver.Limits // of the device
-	info       *KernelInfo
+	info       *kernelInfo
 	sizes      blockSizes // for launches without dynamic shared memory
 	known      atomic.Pointer[[]sharedSizes]
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
 	"quern.dev/internal/driver/cuda/fakecuda"
 )
@@ -232,10 +233,10 @@ func TestCompilerLogIsInTheError(t *testing.T) {
 }
 
 func TestSimulatorReportsWhatGPUsDoNot(t *testing.T) {
-	at := func(body string) KernelInfo {
-		return KernelInfo{
+	at := func(body string) compiled.Kernel {
+		return compiled.Kernel{
 			Name:   "probe",
-			Params: []Param{{Name: "out", Kind: Slice, Type: "int32", Size: 4}},
+			Params: []compiled.Param{{Name: "out", Kind: compiled.Slice, Type: "int32", Size: 4}},
 			Code: onlyCode(ptxHeader + `.file 1 "probe.go"
 .visible .entry probe(.param .u64 out_ptr, .param .u64 out_len, .param .u64 quern_fault, .param .u32 quern_kernel)
 {
@@ -248,7 +249,7 @@ again:
 	exit;
 }
 `),
-			Variants: []Variant{{Name: "wide", Sites: []Site{{Kind: IndexSite, File: "probe.go", Line: 1}}}},
+			Variants: []compiled.Variant{{Name: "wide", Sites: []compiled.Site{{Kind: compiled.IndexSite, File: "probe.go", Line: 1}}}},
 		}
 	}
 	tests := []struct {

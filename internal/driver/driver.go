@@ -213,6 +213,7 @@ var (
 	ErrOutOfMemory = errors.New("out of memory")
 	ErrNoDevice    = errors.New("no usable device")
 	ErrDeviceLost  = errors.New("device lost")
+	ErrInvalid     = errors.New("invalid argument")
 )
 
 // Error is an error that a device's driver returned.

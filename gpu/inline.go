@@ -8,39 +8,37 @@ import (
 	"quern.dev/internal/driver"
 )
 
-// Call is a launch of one block that is kept to be run again and again: the
-// arguments stay as they are, and the block runs in the goroutine that asks for
-// it, beside the work of the stream. Devices that work while the host does
-// something else have none. One goroutine at a time may run it.
-type Call struct {
+// InlineLaunch is a launch of one block that is run again and again, in the goroutine
+// that calls [InlineLaunch.Run] and beside the work of the stream. Devices that work
+// while the host does something else have none. One goroutine at a time may run it.
+type InlineLaunch struct {
 	launch *Launch
 	stream *Stream
 	drv    driver.Inline
 	prints bool
 }
 
-// Keep ends the putting together of a launch like [Launch.End], but returns it as
-// a Call instead of handing it to the device. The grid is one block. The buffers
-// are in use until the Call is closed. If the device has no calls, the error is
-// [errors.ErrUnsupported].
-func (l *Launch) Keep() (*Call, error) {
+// Inline completes a launch as [Launch.End] does, but returns it instead of handing it
+// to the device. The grid is one block. The buffers are in use until the InlineLaunch
+// is closed. If the device has none, the error matches [errors.ErrUnsupported].
+func (l *Launch) Inline() (*InlineLaunch, error) {
 	if l == nil || l.stream == nil {
-		return nil, driverError("keep launch", invalid("launch was not made by Begin, or has ended"))
+		return nil, driverError("prepare inline launch", invalid("launch was not made by Begin, or has ended"))
 	}
-	c := &Call{launch: l, stream: l.stream, prints: len(l.kernel.info.Formats) > 0}
+	c := &InlineLaunch{launch: l, stream: l.stream, prints: len(l.kernel.info.Formats) > 0}
 	err := l.stream.acquire()
 	if err == nil {
-		if c.drv, err = l.call(); err == nil {
+		if c.drv, err = l.inline(); err == nil {
 			return c, nil
 		}
 		l.stream.release()
 	}
-	err = l.kernel.failed("keep launch of", err)
+	err = l.kernel.failed("prepare inline launch of", err)
 	l.drop()
 	return nil, err
 }
 
-func (l *Launch) call() (driver.Inline, error) {
+func (l *Launch) inline() (driver.Inline, error) {
 	if l.err != nil {
 		return nil, l.err
 	}
@@ -58,7 +56,7 @@ func (l *Launch) call() (driver.Inline, error) {
 		}
 		err := m.visit(l.stream)
 		if m.parent != nil {
-			err = invalid("a call cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+			err = invalid("an inline launch cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
 		}
 		if err != nil {
 			return nil, fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
@@ -69,7 +67,7 @@ func (l *Launch) call() (driver.Inline, error) {
 		return nil, err
 	}
 	if n := l.frame.Grid.Count(); n != 1 {
-		return nil, invalid("a call of %d blocks; it is one", n)
+		return nil, invalid("an inline launch of %d blocks; it has one", n)
 	}
 	return caller.NewInline(v.function, l.frame)
 }
@@ -97,10 +95,10 @@ func (l *Launch) drop() {
 	k.release()
 }
 
-// CallArg returns argument number i of the call, a value of type T, which may be
+// InlineArg returns argument number i of the launch, a value of type T, which may be
 // changed between runs.
-func CallArg[T any](c *Call, i int) (*T, error) {
-	const doing = "change argument of call"
+func InlineArg[T any](c *InlineLaunch, i int) (*T, error) {
+	const doing = "change argument of inline launch"
 	var zero T
 	if err := c.check(); err != nil {
 		return nil, driverError(doing, err)
@@ -110,16 +108,16 @@ func CallArg[T any](c *Call, i int) (*T, error) {
 	}
 	a := &c.launch.frame.Args[i]
 	if a.Value == nil || a.Size != int(unsafe.Sizeof(zero)) {
-		return nil, c.launch.kernel.failed(doing, invalid("have %T, want %s", zero, c.launch.kernel.info.Params[i].describe()))
+		return nil, c.launch.kernel.failed(doing, invalid("have %T, want %s", zero, c.launch.kernel.info.param(i).describe()))
 	}
 	return (*T)(a.Value), nil
 }
 
 // Run runs the block and returns when it is done. A fault is returned at once, as
 // [*KernelError].
-func (c *Call) Run() error {
+func (c *InlineLaunch) Run() error {
 	if err := c.check(); err != nil {
-		return driverError("run call", err)
+		return driverError("run inline launch", err)
 	}
 	err := c.drv.Run()
 	if err == nil && !c.prints {
@@ -128,19 +126,19 @@ func (c *Call) Run() error {
 	return c.report(err)
 }
 
-// check reports why the call cannot be used.
-func (c *Call) check() error {
+// check reports why the launch cannot be used.
+func (c *InlineLaunch) check() error {
 	switch {
 	case c == nil:
-		return invalid("call is nil")
+		return invalid("inline launch is nil")
 	case c.launch == nil:
-		return closedError("call")
+		return closedError("inline launch")
 	default:
 		return nil
 	}
 }
 
-func (c *Call) report(err error) error {
+func (c *InlineLaunch) report(err error) error {
 	if f, ok := err.(*driver.Fault); ok {
 		err = c.stream.dev.kernelError(f)
 	} else {
@@ -154,15 +152,15 @@ func (c *Call) report(err error) error {
 
 // Running reports whether the block runs at the moment. It may be called from any
 // goroutine, as Cancel may.
-func (c *Call) Running() bool { return c.drv.Running() }
+func (c *InlineLaunch) Running() bool { return c.drv.Running() }
 
 // Cancel ends the run soon, if the device can: the simulator between any two
 // instructions, the CPU at the next ordered load of memory. Run then returns the
 // cause.
-func (c *Call) Cancel(cause error) { c.drv.Cancel(cause) }
+func (c *InlineLaunch) Cancel(cause error) { c.drv.Cancel(cause) }
 
 // Close ends the use of the buffers. Closing again does nothing.
-func (c *Call) Close() {
+func (c *InlineLaunch) Close() {
 	if c == nil || c.launch == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package gpu
+package compiled
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 )
 
 // Code is the GPU code of a package: what quern gen wrote to quern_gen.zip. All
-// kernels of the package share it. Programs do not write it themselves.
+// kernels of the package share it.
 //
 // It is looked at when the first kernel of the package is used on a device.
 // Nothing is computed before, and nothing again later.
@@ -74,9 +74,9 @@ func (c *Code) open() error {
 	return c.err
 }
 
-// module returns the module of a variant of a kernel, or the one for older devices.
+// Module returns the module of a variant of a kernel, or the one for older devices.
 // It is empty if there is none for those. Errors call the kernel shown.
-func (c *Code) module(kernel, variant string, older bool, shown string) (string, error) {
+func (c *Code) Module(kernel, variant string, older bool, shown string) (string, error) {
 	if c == nil {
 		return "", nil // the kernel runs on the CPU only
 	}
