@@ -160,7 +160,7 @@ func TestGraphsAndCallsKeepTheirKernel(t *testing.T) {
 	Arg(l, 8)
 	SliceArg(l, x)
 	SliceArg(l, x)
-	c := must[*Call](t)(l.Keep())
+	c := must[*InlineLaunch](t)(l.Inline())
 	do(t, errors.Join(k.Close(), c.Run()))
 	c.Close()
 	if len(d.loaded) > 0 {
