@@ -265,6 +265,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	name := k.IR.Name
 	gpu := imports.Name(gpuPath)
 	qualify := qualifier(p, imports)
+	if p.ActorOf(name) != nil {
+		qualify = (*types.Package).Name // nothing names the types: there is no launcher
+	}
 	sig := signatureOf(p, k)
 
 	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.KernelInfo{\n", infoName(name), gpu, gpu)
