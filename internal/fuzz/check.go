@@ -123,7 +123,7 @@ func (f *form) compile(k *ir.Kernel) (_ []compiled, err error) {
 		if err != nil {
 			return nil, err
 		}
-		out = append(out, compiled{v.Name, m, opt.EncodeLimits(v.Limits), v.Coarse, v.Written})
+		out = append(out, compiled{v.Name, m, v.Limits.Encode(), v.Coarse, v.Written})
 	}
 	return out, nil
 }

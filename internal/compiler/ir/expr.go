@@ -248,6 +248,9 @@ func (*Intrinsic) expr()   {}
 func (*Composite) expr()   {}
 func (*Select) expr()      {}
 
+// IsTruncation reports whether the conversion makes an integer of a float.
+func (x *Convert) IsTruncation() bool { return x.T.IsInteger() && x.X.Type().IsFloat() }
+
 // Int64 is the value of an integer constant as a signed number.
 func (x *Const) Int64() int64 { return int64(x.Bits) }
 

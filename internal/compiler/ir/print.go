@@ -30,26 +30,6 @@ func (f *Func) String() string {
 	return p.out.String()
 }
 
-// String prints a symbolic expression; p3 is the value or length of parameter 3.
-func (s *Sym) String() string {
-	switch s.Op {
-	case SymConst:
-		return strconv.FormatInt(s.Value, 10)
-	case SymArg:
-		return fmt.Sprintf("p%d", s.Value)
-	case SymDim:
-		return [...]string{"GridDim.X", "GridDim.Y", "GridDim.Z", "BlockDim.X", "BlockDim.Y", "BlockDim.Z"}[s.Value]
-	case SymAddress:
-		return fmt.Sprintf("&p%d%%%d", s.Value, VectorBytes)
-	case SymMin:
-		return fmt.Sprintf("min(%s, %s)", s.X, s.Y)
-	case SymMax:
-		return fmt.Sprintf("max(%s, %s)", s.X, s.Y)
-	}
-	op := map[SymOp]string{SymAdd: "+", SymSub: "-", SymMul: "*", SymDiv: "/"}[s.Op]
-	return fmt.Sprintf("(%s %s %s)", s.X, op, s.Y)
-}
-
 var unaryNames = [...]string{Neg: "-", Not: "^", LNot: "!"}
 
 var binaryNames = [...]string{Add: "+", Sub: "-", Mul: "*", Div: "/", Rem: "%", And: "&", Or: "|", Xor: "^",

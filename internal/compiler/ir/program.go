@@ -171,39 +171,3 @@ type Pos struct {
 }
 
 func (p Pos) String() string { return fmt.Sprintf("%s:%d:%d", p.File, p.Line, p.Col) }
-
-// Limits is a conjunction of conditions Expr <= Max on launch arguments.
-type Limits []Limit
-
-// Limit is the condition X <= Max.
-type Limit struct {
-	X   *Sym
-	Max int64
-}
-
-// Sym is an integer expression over launch arguments. Its value is the
-// mathematical one: where that does not fit 64 bits, a condition on it fails.
-type Sym struct {
-	Op    SymOp
-	Value int64 // SymConst: the constant; SymArg: index of the kernel parameter, or behind the last the bytes of dynamic shared memory; SymDim: 0..2 GridDim.XYZ, 3..5 BlockDim.XYZ
-	X, Y  *Sym  // operands of the others
-}
-
-// SymOp names an operation of a Sym.
-type SymOp uint8
-
-// Operations of symbolic expressions. SymArg is an integer parameter's value
-// or a slice parameter's length.
-const (
-	SymConst SymOp = iota
-	SymArg
-	SymDim
-	SymAdd
-	SymSub
-	SymMul
-	SymMin
-	SymMax
-	SymDiv // truncated; 0 when the divisor is 0
-
-	SymAddress // Value: index of a slice parameter; the slice's address modulo VectorBytes
-)

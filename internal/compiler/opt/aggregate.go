@@ -102,7 +102,7 @@ func (x *expansion) settle(e ir.Expr) ir.Expr {
 // expensive or what the assignment itself may change.
 func (x *expansion) settlePlace(p ir.Place) {
 	x.fixOperands(p)
-	if placeMayFault(p) {
+	if ir.PlaceMayFault(p) {
 		x.out = append(x.out, &ir.Check{Place: ir.ClonePlace(p)})
 		clearChecks(p)
 	}

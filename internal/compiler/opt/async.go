@@ -4,13 +4,14 @@ import (
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/ranges"
 )
 
 // asyncSources has the launch conditions of a variant promise that the slice
 // parameters which asynchronous copies read begin at multiples of 16 bytes. All
 // do but parts of buffers; where nothing is promised each copy looks itself.
-func asyncSources(k *ir.Kernel, v variant) {
-	if v == wide {
+func asyncSources(k *ir.Kernel, v ranges.Variant) {
+	if v == ranges.Wide {
 		return
 	}
 	var asked []int

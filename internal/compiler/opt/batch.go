@@ -131,7 +131,7 @@ func isExtent(e ir.Expr) bool {
 // constantIn reports whether an expression has one value for as long as a loop
 // runs, and cannot fail.
 func (b *batcher) constantIn(s *ir.Loop, e ir.Expr) bool {
-	ok := !mayFault(e)
+	ok := !ir.MayFault(e)
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
 		if l, isLoad := e.(*ir.Load); isLoad {
 			w, isVar := ir.Variable(l)

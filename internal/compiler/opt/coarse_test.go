@@ -226,7 +226,7 @@ func TestACoarseKernelDoesWhatItsThreadsDo(t *testing.T) {
 				}
 			}
 			const ofSize = 2 // the first conditions ask for large launches
-			if !EncodeLimits(v.Limits[ofSize:]).Hold(sizes, &[6]int64{int64(blocks), 1, 1, int64(threads), 1, 1}) {
+			if !v.Limits[ofSize:].Encode().Hold(sizes, &[6]int64{int64(blocks), 1, 1, int64(threads), 1, 1}) {
 				ran["beyond the limits"]++
 				continue
 			}

@@ -11,16 +11,13 @@ import (
 func conversions(f *ir.Func) {
 	c := newConverter(f)
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
-		if e, ok := e.(*ir.Convert); ok && isTruncation(e) && !e.InRange {
+		if e, ok := e.(*ir.Convert); ok && e.IsTruncation() && !e.InRange {
 			e.InRange = c.inRange(e)
 		}
 		return true
 	}}
 	v.Body(f.Body)
 }
-
-// isTruncation reports whether a conversion makes an integer of a float.
-func isTruncation(e *ir.Convert) bool { return e.T.IsInteger() && e.X.Type().IsFloat() }
 
 // converter finds the ranges of floats.
 type converter struct {

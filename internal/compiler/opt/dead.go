@@ -58,7 +58,7 @@ func (r *reaper) countOwn(body []ir.Stmt) {
 }
 
 // removable reports whether an assignment has no effect but its own.
-func removable(a *ir.Assign) bool { return !mayFault(a.Src) && !placeMayFault(a.Dst) }
+func removable(a *ir.Assign) bool { return !ir.MayFault(a.Src) && !ir.PlaceMayFault(a.Dst) }
 
 // reads calls do for each read that an assignment makes.
 func (r *reaper) reads(a *ir.Assign, do func(*ir.Local)) {

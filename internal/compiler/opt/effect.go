@@ -11,15 +11,3 @@ func (r *reaper) keepEffect(s *ir.Effect) {
 		}
 	}
 }
-
-// effect walks the arguments of an effect. What it results in is not known.
-func (w *rangeWalk) effect(s *ir.Effect) {
-	for _, e := range s.Args {
-		w.apart(func() { w.visit(e) })
-	}
-	for _, v := range s.Dst {
-		if i, ok := w.index[v]; ok {
-			w.env.bind(i, binding{})
-		}
-	}
-}

@@ -67,7 +67,7 @@ func (s *simplifier) stmt(st ir.Stmt) []ir.Stmt {
 		st.Body = s.trim(st.Body)
 		return dissolve(st)
 	case *ir.Check:
-		if !placeMayFault(st.Place) {
+		if !ir.PlaceMayFault(st.Place) {
 			return nil
 		}
 	case *ir.Assign:
@@ -99,7 +99,7 @@ func (s *simplifier) ifStmt(st *ir.If) []ir.Stmt {
 		return st.Else
 	}
 	switch {
-	case len(st.Then) == 0 && len(st.Else) == 0 && !mayFault(st.Cond):
+	case len(st.Then) == 0 && len(st.Else) == 0 && !ir.MayFault(st.Cond):
 		s.again = true
 		return nil
 	case len(st.Then) == 0 && len(st.Else) > 0:

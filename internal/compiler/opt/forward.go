@@ -114,7 +114,7 @@ func (w *forwarder) bodyThen(list []ir.Stmt, e *ir.Expr) []ir.Stmt {
 				st.written(v)
 			}
 		case *ir.Check:
-			if placeMayFault(s.Place) {
+			if ir.PlaceMayFault(s.Place) {
 				st.fixFaults(i)
 			}
 		default:
@@ -251,7 +251,7 @@ func (w *forwarder) assigned(st *stretch, i int, s *ir.Assign) {
 	switch {
 	case !local || w.uses[root.Var].addressed:
 		st.stored(i)
-	case mayFault(s.Src) || placeMayFault(s.Dst):
+	case ir.MayFault(s.Src) || ir.PlaceMayFault(s.Dst):
 		st.fixFaults(i)
 	}
 	if local {
@@ -265,7 +265,7 @@ func (w *forwarder) candidate(i int, v *ir.Local, src ir.Expr) *candidate {
 	if !u.once() || u.param || u.reads != 1 || !v.Type.IsScalar() {
 		return nil
 	}
-	c := &candidate{v: v, src: src, at: i, faults: mayFault(src)}
+	c := &candidate{v: v, src: src, at: i, faults: ir.MayFault(src)}
 	count := ir.Visitor{
 		Expr: func(ir.Expr) bool { c.size++; return true },
 		Place: func(p ir.Place) bool {

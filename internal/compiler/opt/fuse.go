@@ -76,7 +76,7 @@ func (f fuser) sum(e *ir.Binary) ir.Expr {
 		return fma(t, p.X, p.Y, z)
 	}
 	// The product's operands come to stand before z. They may rely on z's checks.
-	if p := product(e.Y); p != nil && !mayFault(e.X) {
+	if p := product(e.Y); p != nil && !ir.MayFault(e.X) {
 		if e.Op == ir.Sub {
 			p.X = negative(p.X)
 		}

@@ -47,7 +47,7 @@ func (h *hoister) list(list []ir.Stmt) []ir.Stmt {
 // it, or nil.
 func (h *hoister) bound(s *ir.Loop) *ir.Binary {
 	cond, ok := s.Cond.(*ir.Binary)
-	if !ok || !cond.Op.IsComparison() || len(s.Pre) > 0 || mayFault(cond.X) || !readsMemory([]ir.Expr{cond.Y}) {
+	if !ok || !cond.Op.IsComparison() || len(s.Pre) > 0 || ir.MayFault(cond.X) || !readsMemory([]ir.Expr{cond.Y}) {
 		return nil
 	}
 	if changesMemory(s.Body) || changesMemory(s.Post) {

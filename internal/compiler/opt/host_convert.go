@@ -53,7 +53,7 @@ func (t *Truncations) converts(f *ir.Func) bool {
 			return !found
 		},
 		Expr: func(e ir.Expr) bool {
-			if c, ok := e.(*ir.Convert); ok && isTruncation(c) {
+			if c, ok := e.(*ir.Convert); ok && c.IsTruncation() {
 				found = found || !c.InRange
 			}
 			return !found

@@ -190,7 +190,7 @@ func (r *results) assign(s *ir.Return) []ir.Stmt {
 			dst = r.dst[i]
 		}
 		if dst == nil {
-			if !mayFault(e) {
+			if !ir.MayFault(e) {
 				continue
 			}
 			dst = r.temp(e.Type(), s.Pos)

@@ -127,7 +127,7 @@ func (l *liveness) stmt(s ir.Stmt, live liveSet) bool {
 	case *ir.If:
 		other := live.clone()
 		noThen, noElse := l.list(&s.Then, live), l.list(&s.Else, other)
-		if noThen && noElse && !mayFault(s.Cond) {
+		if noThen && noElse && !ir.MayFault(s.Cond) {
 			return false
 		}
 		live.join(other)

@@ -56,27 +56,6 @@ func (d *divergence) memory(s *ir.Memory) {
 	}
 }
 
-// memory walks the operands of an operation on memory one by one; see atomic.
-func (w *rangeWalk) memory(s *ir.Memory) {
-	for _, e := range s.Args {
-		w.apart(func() { w.visit(e) })
-	}
-	for _, p := range s.Places {
-		w.apart(func() { w.place(p) })
-	}
-	if i, ok := w.index[s.Dst]; ok {
-		w.env.bind(i, binding{})
-	}
-}
-
-// memory rewrites the operands of an operation on memory.
-func (n *narrower) memory(s *ir.Memory) {
-	n.all(s.Args)
-	for i := range s.Places {
-		s.Places[i] = n.place(s.Places[i])
-	}
-}
-
 // differingArguments returns an error for each operation of a block whose
 // arguments may differ between its threads.
 func differingArguments(k *ir.Kernel, u *Uniformity) Errors {

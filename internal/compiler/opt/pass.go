@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/ranges"
 )
 
 // pass is one step of the pipeline. It changes the kernel in place.
@@ -31,21 +32,10 @@ var common = []pass{
 	{"trips", trips},
 }
 
-// variant is one of the forms of a kernel that PTX makes.
-type variant uint8
-
-const (
-	narrow variant = iota // exact if the launch meets Kernel.Limits
-	wide                  // exact for every launch
-	proven                // narrow, and the limits also promise that most checks hold
-)
-
-func (v variant) String() string { return [...]string{"narrow", "wide", "proven"}[v] }
-
-// passes returns the passes that finish a variant.
-func (v variant) passes() []pass {
+// finishing returns the passes that finish a variant.
+func finishing(v ranges.Variant) []pass {
 	return []pass{
-		{"ranges", func(k *ir.Kernel) error { return ranges(k, v) }},
+		{"ranges", func(k *ir.Kernel) error { ranges.Apply(k, v); return nil }},
 		{"forward", func(k *ir.Kernel) error { forward(k.Func); return nil }},
 		{"strength", strength},
 		{"fuse", fuse},
@@ -143,20 +133,20 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		return nil, err
 	}
 	var out []Variant
-	variants := []variant{proven, narrow, wide}
+	variants := []ranges.Variant{ranges.Proven, ranges.Narrow, ranges.Wide}
 	if n := k.Options.Variants; n > 0 {
 		variants = variants[max(0, len(variants)-n):]
 	}
 	for _, v := range variants {
-		k, err := c.finish(shared, v.passes())
+		k, err := c.finish(shared, finishing(v))
 		if err != nil {
 			return nil, err
 		}
-		if v == narrow && len(out) > 0 && checks(k) == checks(out[0].Kernel) {
+		if v == ranges.Narrow && len(out) > 0 && ir.BoundsChecks(k.Func.Body) == ir.BoundsChecks(out[0].Func.Body) {
 			out = nil // nothing was promised
 		}
 		out = append(out, Variant{v.String(), k})
-		if v != proven && len(k.Limits) == 0 {
+		if v != ranges.Proven && len(k.Limits) == 0 {
 			break
 		}
 	}
@@ -183,37 +173,6 @@ func (c Config) PTX(k *ir.Kernel) ([]Variant, error) {
 		}
 	}
 	return out, nil
-}
-
-// checks counts the checks of indices and slice bounds in a kernel.
-func checks(k *ir.Kernel) int {
-	n := 0
-	count := func(check bool) {
-		if check {
-			n++
-		}
-	}
-	v := ir.Visitor{
-		Place: func(p ir.Place) bool {
-			switch p := p.(type) {
-			case *ir.IndexPlace:
-				count(p.Check)
-			case *ir.ElemPlace:
-				count(p.Check)
-			case *ir.ArrayPlace:
-				count(p.Check)
-			}
-			return true
-		},
-		Expr: func(e ir.Expr) bool {
-			if s, ok := e.(*ir.SliceExpr); ok {
-				count(s.Check)
-			}
-			return true
-		},
-	}
-	v.Body(k.Func.Body)
-	return n
 }
 
 // finish returns a variant of a kernel that the common passes have run on.
@@ -262,24 +221,6 @@ func unchecked(k *ir.Kernel) error {
 	if !k.Options.Unchecked {
 		return nil
 	}
-	clearPlace := func(p ir.Place) bool {
-		switch p := p.(type) {
-		case *ir.IndexPlace:
-			p.Check = false
-		case *ir.ElemPlace:
-			p.Check = false
-		case *ir.ArrayPlace:
-			p.Check = false
-		}
-		return true
-	}
-	clearExpr := func(e ir.Expr) bool {
-		if s, ok := e.(*ir.SliceExpr); ok {
-			s.Check = false
-		}
-		return true
-	}
-	v := ir.Visitor{Expr: clearExpr, Place: clearPlace}
-	v.Body(k.Func.Body)
+	ir.EachBoundsCheck(k.Func.Body, func(check *bool) { *check = false })
 	return nil
 }

@@ -8,14 +8,15 @@ import (
 
 	"quern.dev/internal/compiler/ir"
 	. "quern.dev/internal/compiler/ir/irtest"
+	"quern.dev/internal/compiler/ranges"
 )
 
 func init() { VerifyPasses = true }
 
 func TestPassesRunInAnOrderThatMeetsTheConstraints(t *testing.T) {
-	for _, v := range []variant{narrow, wide} {
+	for _, v := range []ranges.Variant{ranges.Narrow, ranges.Wide} {
 		at := map[string]int{}
-		for i, p := range append(append([]pass{}, common...), v.passes()...) {
+		for i, p := range append(append([]pass{}, common...), finishing(v)...) {
 			if _, twice := at[p.name]; twice {
 				t.Errorf("two passes are named %s", p.name)
 			}
@@ -267,9 +268,17 @@ func TestAVariableHasOneValueOnlyWhereItsAssignmentIsInScope(t *testing.T) {
 	}
 }
 
+// saxpy is y[i] += a*x[i], guarded by i < len(y).
+func saxpy() *ir.Kernel {
+	floats := ir.SliceOf(ir.TFloat32)
+	a, x, y, i := Local("a", ir.TFloat32), Local("x", floats), Local("y", floats), Local("i", ir.TInt)
+	return Kernel("saxpy", locals(a, x, y), locals(i), Set(i, Global()),
+		If(Lt(ir.Get(i), Len(y)), SetPlace(Elem(y, ir.Get(i)), Add(Load(Elem(y, ir.Get(i))), Mul(ir.Get(a), Load(Elem(x, ir.Get(i))))))))
+}
+
 func TestKernelsMayBoundTheirVariants(t *testing.T) {
 	for n, want := range []string{"coarse proven narrow wide", "wide", "narrow wide", "proven narrow wide"} {
-		k := saxpy(false)
+		k := saxpy()
 		k.Options.Variants = n
 		variants, err := PTX(k)
 		if err != nil {

@@ -99,7 +99,7 @@ func (r *resolver) stmt(s ir.Stmt) []ir.Stmt {
 		return []ir.Stmt{s}
 	}
 	r.known[dst.Var] = a.Src
-	if !placeMayFault(place) {
+	if !ir.PlaceMayFault(place) {
 		return nil
 	}
 	check := &ir.Check{Place: ir.ClonePlace(place)}

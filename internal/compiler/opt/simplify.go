@@ -25,7 +25,7 @@ func simplifyExpr(e ir.Expr) ir.Expr {
 	case *ir.Convert:
 		return simplifyConvert(e)
 	case *ir.Select:
-		if c := asConst(e.Cond); c != nil && !mayFault(e) {
+		if c := asConst(e.Cond); c != nil && !ir.MayFault(e) {
 			if c.Bits != 0 {
 				return e.X
 			}
@@ -115,7 +115,7 @@ func simplifyLogical(e *ir.Binary, x, y *ir.Const) ir.Expr {
 		return e.Y
 	case y != nil && !ends(y):
 		return e.X
-	case y != nil && !mayFault(e.X):
+	case y != nil && !ir.MayFault(e.X):
 		return y
 	}
 	return e
@@ -127,7 +127,7 @@ func simplifyPointers(e *ir.Binary) ir.Expr {
 	_, yAddr := e.Y.(*ir.Addr)
 	_, xZero := e.X.(*ir.Zero)
 	_, yZero := e.Y.(*ir.Zero)
-	if (xAddr && yZero || xZero && yAddr) && !mayFault(e) {
+	if (xAddr && yZero || xZero && yAddr) && !ir.MayFault(e) {
 		return ir.BoolConst(e.Op == ir.Ne)
 	}
 	return e
@@ -170,7 +170,7 @@ func simplifyInt(e *ir.Binary, y *ir.Const) ir.Expr {
 	t := e.X.Type()
 	allOnes := ir.WrapBits(t.Kind, ^uint64(0))
 	zero := func() ir.Expr {
-		if mayFault(e.X) {
+		if ir.MayFault(e.X) {
 			return e
 		}
 		return wrapped(t, 0)
@@ -211,7 +211,7 @@ func simplifyInt(e *ir.Binary, y *ir.Const) ir.Expr {
 	case ir.Shl, ir.Shr:
 		return simplifyShift(e, y)
 	case ir.Lt, ir.Ge:
-		if y.Bits == 0 && !t.IsSigned() && !mayFault(e.X) {
+		if y.Bits == 0 && !t.IsSigned() && !ir.MayFault(e.X) {
 			return ir.BoolConst(e.Op == ir.Ge)
 		}
 	}
@@ -228,7 +228,7 @@ func simplifyShift(e *ir.Binary, y *ir.Const) ir.Expr {
 		return e
 	case y.Bits == 0:
 		return e.X
-	case y.Bits >= uint64(8*t.Size()) && (e.Op == ir.Shl || !t.IsSigned()) && !mayFault(e.X):
+	case y.Bits >= uint64(8*t.Size()) && (e.Op == ir.Shl || !t.IsSigned()) && !ir.MayFault(e.X):
 		return wrapped(t, 0)
 	}
 	e.Check = false

@@ -77,7 +77,7 @@ func (s *strengthener) flush(before *[]ir.Stmt) {
 // hoistable reports whether all parts of a statement are evaluated in any case
 // and none relies on a check of another, so that a part may be computed first.
 func hoistable(visit func(*ir.Visitor)) bool {
-	ok := !faults(visit)
+	ok := !ir.Faults(visit)
 	v := ir.Visitor{Expr: func(e ir.Expr) bool {
 		if b, isBinary := e.(*ir.Binary); isBinary && b.Op.IsLogical() {
 			ok = false

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"quern.dev/internal/compiler/ir"
+	"quern.dev/internal/compiler/ranges"
 )
 
 // trips takes the loops away that run at most a few times in every launch:
@@ -23,13 +24,11 @@ func trips(k *ir.Kernel) error {
 	if !leaves(k.Func.Body, func(s ir.Stmt) bool { l, ok := s.(*ir.Loop); return ok && u.pureStep(l) != nil }) {
 		return nil
 	}
-	freezeParams(k.Func)
+	ranges.FreezeParams(k.Func)
 	u = newUnroller(k.Func)
-	w := newRangeWalk(k, wide) // what holds for every launch
-	w.trips = &tripCounter{unroller: u, found: map[*ir.Loop]tripCount{}, read: map[*ir.Loop]bool{}}
-	w.list(k.Func.Body)
-	w.trips.findRead(k.Func.Body)
-	e := expander{w.trips}
+	c := &tripCounter{unroller: u, found: ranges.CountTrips(k, mostTrips, u.pureStep), read: map[*ir.Loop]bool{}}
+	c.findRead(k.Func.Body)
+	e := expander{c}
 	r := ir.Rewriter{Stmt: e.stmt}
 	k.Func.Body = r.Body(k.Func.Body)
 	if !e.done {
@@ -41,16 +40,10 @@ func trips(k *ir.Kernel) error {
 // mostTrips are the most that a batch has.
 const mostTrips = 16
 
-// tripCount is what is known of the iterations of a loop.
-type tripCount struct {
-	most int
-	by   int64 // what is added to the variable after each, 0 if that is not one number
-}
-
-// tripCounter is what a walk needs that counts the iterations of loops.
+// tripCounter knows how often loops run, and which of their variables are read outside them.
 type tripCounter struct {
 	*unroller
-	found map[*ir.Loop]tripCount
+	found map[*ir.Loop]ranges.Trips
 	read  map[*ir.Loop]bool // the variable is read outside the loop
 }
 
@@ -79,74 +72,10 @@ func (c *tripCounter) findRead(body []ir.Stmt) {
 // behind the last iteration; nil otherwise.
 func (u *unroller) pureStep(s *ir.Loop) *ir.Assign {
 	step := u.step(s)
-	if step == nil || mayFault(s.Cond) || mayFault(step.Src) {
+	if step == nil || ir.MayFault(s.Cond) || ir.MayFault(step.Src) {
 		return nil
 	}
 	return step
-}
-
-// noteTrips counts the iterations of a loop that is about to be entered. Of several
-// walks the last one counts.
-func (w *rangeWalk) noteTrips(s *ir.Loop) {
-	if t, ok := w.countTrips(s); ok {
-		w.trips.found[s] = t
-	} else {
-		delete(w.trips.found, s)
-	}
-}
-
-// countTrips goes through the conditions and the steps of a loop until the
-// condition is certain to be false. Of the body it knows which variables it changes.
-func (w *rangeWalk) countTrips(s *ir.Loop) (t tripCount, ok bool) {
-	step := w.trips.pureStep(s)
-	if step == nil {
-		return t, false
-	}
-	v := step.Dst.(*ir.VarPlace).Var
-	if !w.has(v) || !v.Type.IsInteger() {
-		return t, false
-	}
-	m, env := w.mark(), w.env
-	w.env = env.clone()
-	defer func() {
-		w.release(m)
-		w.env = env
-	}()
-	for ; ; t.most++ {
-		cond := w.condition(s.Cond)
-		if w.decided(cond, false) {
-			return t, true
-		}
-		if t.most == mostTrips || cond == nil || t.most > 1 && t.by == 0 || t.most == 1 && !w.nearby(cond, t.by) {
-			return t, false
-		}
-		w.assumeCondition(cond, true)
-		for _, i := range w.regions[loopBody{s}].assigned {
-			w.env.bind(i, binding{})
-		}
-		before := w.value(ir.Get(v))
-		w.assign(step)
-		added := w.value(ir.Get(v)).plus(-1, before)
-		switch {
-		case added == nil || !added.isConst() || t.most > 0 && t.by != added.c:
-			t.by = 0
-		default:
-			t.by = added.c
-		}
-	}
-}
-
-// nearby reports whether steps by a number bring x to y before there are too many,
-// if the condition compares them. It saves the walk most loops.
-func (w *rangeWalk) nearby(c *condition, by int64) bool {
-	if c.x == nil || by == 0 {
-		return by != 0
-	}
-	distance := c.y.plus(-1, c.x)
-	if by < 0 {
-		distance, by = distance.negated(), -by
-	}
-	return distance != nil && w.proves(constPoly(saturatedMul(by, mostTrips)).plus(-1, distance))
 }
 
 // expander puts the copies of their bodies in the place of loops.
@@ -158,18 +87,18 @@ func (e *expander) stmt(st ir.Stmt) []ir.Stmt {
 		return []ir.Stmt{st}
 	}
 	t, ok := e.found[s]
-	several := t.by != 0 && s.Unroll == ir.UnrollAsWorthwhile && !leaves(s.Body, isLoop) && t.most <= sizeOfBatch(s)
-	if !ok || t.most > 1 && !several {
+	several := t.By != 0 && s.Unroll == ir.UnrollAsWorthwhile && !leaves(s.Body, isLoop) && t.Most <= sizeOfBatch(s)
+	if !ok || t.Most > 1 && !several {
 		return []ir.Stmt{st}
 	}
 	e.done = true
 	return e.expand(s, t)
 }
 
-// expand returns what a loop does that runs at most t.most times. In the copies
+// expand returns what a loop does that runs at most t.Most times. In the copies
 // the variable is what it starts with and a constant; itself it has its value
 // only where something reads it later.
-func (e *expander) expand(s *ir.Loop, t tripCount) []ir.Stmt {
+func (e *expander) expand(s *ir.Loop, t ranges.Trips) []ir.Stmt {
 	step := s.Post[0].(*ir.Assign)
 	v := step.Dst.(*ir.VarPlace).Var
 	home := e.regions[s].parent
@@ -181,10 +110,10 @@ func (e *expander) expand(s *ir.Loop, t tripCount) []ir.Stmt {
 	}
 	outside, private := outerLabels(s.Body), e.private(s.Body, e.regions[s])
 	var list []ir.Stmt
-	for trip := max(t.most, 1) - 1; trip >= 0; trip-- {
+	for trip := max(t.Most, 1) - 1; trip >= 0; trip-- {
 		r := ir.Rewriter{Expr: func(x ir.Expr) ir.Expr {
 			if w, ok := ir.Variable(x); ok && w == v {
-				return simplifyExpr(&ir.Binary{Op: ir.Add, X: ir.Get(&start), Y: wrapped(v.Type, uint64(int64(trip)*t.by))})
+				return simplifyExpr(&ir.Binary{Op: ir.Add, X: ir.Get(&start), Y: wrapped(v.Type, uint64(int64(trip)*t.By))})
 			}
 			return simplifyExpr(x)
 		}}

@@ -389,10 +389,10 @@ func (v *vectoriser) readsOf(s ir.Stmt) (reads []access, fails bool) {
 		if _, ok := s.Dst.(*ir.VarPlace); !ok {
 			visitor.Target(s.Dst)
 		}
-		return reads, mayFault(s.Src) || placeMayFault(s.Dst)
+		return reads, ir.MayFault(s.Src) || ir.PlaceMayFault(s.Dst)
 	case *ir.If:
 		visitor.Value(s.Cond)
-		return reads, mayFault(s.Cond)
+		return reads, ir.MayFault(s.Cond)
 	case *ir.Check:
 		return nil, true
 	}
@@ -538,14 +538,14 @@ func (v *vectoriser) writes(r *rewriting) {
 		l, ok := v.locate(assign.Dst)
 		if len(group) > 0 {
 			switch first := &group[0]; {
-			case readsGlobal(assign.Src), mayFault(assign.Src), r.guards[i] != nil,
+			case readsGlobal(assign.Src), ir.MayFault(assign.Src), r.guards[i] != nil,
 				isVar && (v.uses[p.Var].addressed || slices.Contains(first.vars, p.Var)),
 				!isVar && (!ok || l.base != first.base),
 				!isVar && slices.ContainsFunc(group, func(a access) bool { return a.offset == l.offset }):
 				flush()
 			}
 		}
-		if ok && !mayFault(assign.Src) {
+		if ok && !ir.MayFault(assign.Src) {
 			group = append(group, access{location: l, place: assign.Dst, store: assign, at: i})
 		}
 	}

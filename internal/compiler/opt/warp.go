@@ -14,20 +14,7 @@ func (r *reaper) keepWarp(s *ir.Warp) bool {
 		needed = needed || s.Dst[i] != nil
 	}
 	for _, e := range s.Args {
-		needed = needed || mayFault(e)
+		needed = needed || ir.MayFault(e)
 	}
 	return needed
-}
-
-// warp walks the arguments of a warp operation. A value that another lane hands
-// over is one that the argument can have.
-func (w *rangeWalk) warp(s *ir.Warp) {
-	for _, e := range s.Args {
-		w.apart(func() { w.visit(e) })
-	}
-	for _, v := range s.Dst {
-		if i, ok := w.index[v]; ok {
-			w.env.bind(i, binding{})
-		}
-	}
 }

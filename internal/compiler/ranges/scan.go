@@ -1,0 +1,419 @@
+package ranges
+
+import (
+	"math"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// scan is what ranges needs to know about a body before it walks it.
+type scan struct {
+	index   map[*ir.Local]int // numbers the variables that the walk tracks
+	tracked []*ir.Local
+	spans   []span // where each tracked variable occurs
+	defs    [][]ir.Expr
+
+	regions   map[any]*region // by *ir.If, *ir.Loop, *ir.Block; by loopBody for the body alone
+	continued map[*ir.Label]bool
+
+	// wanted are the int expressions that become part of an index, a slice
+	// bound or a loop's condition: launch conditions are worth their while.
+	wanted     map[ir.Expr]bool
+	wantedVars []bool // by number: what they are assigned is wanted
+	// sizes are the int parameters that are used as numbers of things and not
+	// only as bits or as values to pass on.
+	sizes map[*ir.Local]bool
+	// strides are those sizes that are multiplied by something that varies, or
+	// divide: the width of a row, the size of a plane. The launch is asked that they are not
+	// negative, so that the sign of products is known.
+	strides map[*ir.Local]bool
+	// stable are the parameters of array or struct type that nothing changes.
+	stable map[*ir.Local]bool
+}
+
+// span is a range of statement numbers.
+type span struct{ begin, end int }
+
+// region is a nested piece of the body, and the tracked variables that it
+// assigns and that occur outside it.
+type region struct {
+	span
+	assigned []int
+	has      map[int]bool
+}
+
+// loopBody is the key of the region of a loop's body.
+type loopBody struct{ *ir.Loop }
+
+func newScan(f *ir.Func) *scan {
+	s := &scan{
+		index:     map[*ir.Local]int{},
+		regions:   map[any]*region{},
+		continued: map[*ir.Label]bool{},
+		wanted:    map[ir.Expr]bool{},
+		sizes:     map[*ir.Local]bool{},
+		strides:   map[*ir.Local]bool{},
+		stable:    map[*ir.Local]bool{},
+	}
+	changed := s.changedByParts(f)
+	for _, list := range [...][]*ir.Local{f.Params, f.Results, f.Locals} {
+		for _, v := range list {
+			if changed[v] {
+				continue
+			}
+			if t := v.Type; t.IsInteger() || t.Kind == ir.Bool || t.Kind == ir.Slice {
+				s.index[v] = len(s.tracked)
+				s.tracked = append(s.tracked, v)
+			}
+		}
+	}
+	for _, v := range f.Params {
+		s.stable[v] = v.Type.IsAggregate() && !changed[v]
+	}
+	s.spans = make([]span, len(s.tracked))
+	s.defs = make([][]ir.Expr, len(s.tracked))
+	n := numbering{scan: s}
+	n.visitor = ir.Visitor{Place: n.place}
+	n.body(f.Body)
+	(&assignments{scan: s}).body(f.Body)
+	s.want(f.Body)
+	s.findSizes(f.Body)
+	return s
+}
+
+// changedByParts finds the variables that something other than an assignment
+// to the whole can change.
+func (s *scan) changedByParts(f *ir.Func) map[*ir.Local]bool {
+	out := map[*ir.Local]bool{}
+	root := func(p ir.Place) {
+		if p == nil {
+			return
+		}
+		if v, ok := ir.Root(p).(*ir.VarPlace); ok {
+			out[v.Var] = true
+		}
+	}
+	v := ir.Visitor{
+		Stmt: func(st ir.Stmt) bool {
+			switch st := st.(type) {
+			case *ir.Assign:
+				if v, ok := st.Dst.(*ir.VarPlace); !ok || v.Var.Type.IsAggregate() {
+					root(st.Dst)
+				}
+			case *ir.Atomic:
+				root(st.Place)
+			case *ir.Memory:
+				for _, p := range st.Places {
+					root(p)
+				}
+			}
+			return true
+		},
+		Expr: func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Addr:
+				root(e.Place)
+			case *ir.SliceExpr:
+				root(e.Array)
+			}
+			return true
+		},
+	}
+	v.Body(f.Body)
+	return out
+}
+
+// numbering numbers the statements and finds the spans of the variables.
+type numbering struct {
+	*scan
+	visitor ir.Visitor
+	now     int
+}
+
+func (n *numbering) body(list []ir.Stmt) {
+	for _, s := range list {
+		n.stmt(s)
+	}
+}
+
+func (n *numbering) stmt(s ir.Stmt) {
+	n.now++
+	begin := n.now
+	switch s := s.(type) {
+	case *ir.If:
+		n.visitor.Value(s.Cond)
+		n.body(s.Then)
+		n.body(s.Else)
+		n.regions[s] = &region{span: span{begin, n.now}}
+		return
+	case *ir.Loop:
+		n.body(s.Pre)
+		n.visitor.Value(s.Cond)
+		n.now++
+		inner := n.now
+		n.body(s.Body)
+		n.regions[loopBody{s}] = &region{span: span{inner, n.now}}
+		n.body(s.Post)
+		n.regions[s] = &region{span: span{begin, n.now}}
+		return
+	case *ir.Block:
+		n.body(s.Body)
+		n.regions[s] = &region{span: span{begin, n.now}}
+		return
+	case *ir.Assign:
+		n.define(s.Dst, s.Src)
+	case *ir.Continue:
+		n.continued[s.Label] = true
+	default:
+		for _, v := range ir.Defined(s) {
+			if v != nil {
+				n.occurs(v)
+			}
+		}
+	}
+	n.visitor.Body([]ir.Stmt{s})
+}
+
+func (n *numbering) define(p ir.Place, src ir.Expr) {
+	if v, ok := p.(*ir.VarPlace); ok {
+		if i, ok := n.index[v.Var]; ok {
+			n.defs[i] = append(n.defs[i], src)
+		}
+	}
+}
+
+func (n *numbering) place(p ir.Place) bool {
+	if v, ok := p.(*ir.VarPlace); ok {
+		n.occurs(v.Var)
+	}
+	return true
+}
+
+func (n *numbering) occurs(v *ir.Local) {
+	i, ok := n.index[v]
+	if !ok {
+		return
+	}
+	s := &n.spans[i]
+	if s.begin == 0 {
+		s.begin = n.now
+	}
+	s.end = n.now
+}
+
+// assignments finds what each region assigns.
+type assignments struct {
+	*scan
+	open []*region
+}
+
+func (a *assignments) body(list []ir.Stmt) {
+	for _, s := range list {
+		switch s := s.(type) {
+		case *ir.Assign:
+			if v, ok := s.Dst.(*ir.VarPlace); ok {
+				a.assign(v.Var)
+			}
+		case *ir.Atomic, *ir.Warp, *ir.Effect, *ir.Memory:
+			for _, v := range ir.Defined(s) {
+				if v != nil {
+					a.assign(v)
+				}
+			}
+		case *ir.If:
+			a.inside(s, s.Then, s.Else)
+		case *ir.Block:
+			a.inside(s, s.Body)
+		case *ir.Loop:
+			a.open = append(a.open, a.regions[s])
+			a.body(s.Pre)
+			a.inside(loopBody{s}, s.Body)
+			a.body(s.Post)
+			a.open = a.open[:len(a.open)-1]
+		}
+	}
+}
+
+func (a *assignments) inside(key any, lists ...[]ir.Stmt) {
+	a.open = append(a.open, a.regions[key])
+	for _, list := range lists {
+		a.body(list)
+	}
+	a.open = a.open[:len(a.open)-1]
+}
+
+func (a *assignments) assign(v *ir.Local) {
+	i, ok := a.index[v]
+	if !ok {
+		return
+	}
+	where := a.spans[i]
+	for k := len(a.open) - 1; k >= 0; k-- {
+		r := a.open[k]
+		if where.begin >= r.begin && where.end <= r.end {
+			return // nor does it occur outside the regions around this one
+		}
+		if r.has == nil {
+			r.has = map[int]bool{}
+		}
+		if !r.has[i] {
+			r.has[i] = true
+			r.assigned = append(r.assigned, i)
+		}
+	}
+}
+
+// want finds the wanted expressions.
+func (s *scan) want(body []ir.Stmt) {
+	s.wantedVars = make([]bool, len(s.tracked))
+	var mark func(e ir.Expr)
+	mark = func(e ir.Expr) {
+		if e == nil || !e.Type().IsInteger() {
+			return
+		}
+		s.wanted[e] = true
+		switch e := e.(type) {
+		case *ir.Binary:
+			if _, masked := e.Y.(*ir.Const); masked && e.Op == ir.And {
+				return // the low bits do
+			}
+			mark(e.X)
+			mark(e.Y)
+		case *ir.Unary:
+			mark(e.X)
+		case *ir.Convert:
+			mark(e.X)
+		case *ir.Select:
+			mark(e.X)
+			mark(e.Y)
+		case *ir.Intrinsic:
+			if e.Op == ir.Min || e.Op == ir.Max {
+				mark(e.Args[0])
+				mark(e.Args[1])
+			}
+		case *ir.Load:
+			v, ok := e.Place.(*ir.VarPlace)
+			if !ok {
+				return
+			}
+			if i, ok := s.index[v.Var]; ok && !s.wantedVars[i] {
+				s.wantedVars[i] = true
+				for _, src := range s.defs[i] {
+					mark(src)
+				}
+			}
+		}
+	}
+	v := ir.Visitor{
+		Stmt: func(st ir.Stmt) bool {
+			if l, ok := st.(*ir.Loop); ok && l.Cond != nil {
+				for _, c := range comparisons(l.Cond, nil) {
+					mark(c.X)
+					mark(c.Y)
+				}
+			}
+			return true
+		},
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.IndexPlace:
+				mark(p.Index)
+			case *ir.ElemPlace:
+				mark(p.Index)
+			}
+			return true
+		},
+		Expr: func(e ir.Expr) bool {
+			if x, ok := e.(*ir.SliceExpr); ok {
+				mark(x.Lo)
+				mark(x.Hi)
+				mark(x.Max)
+			}
+			return true
+		},
+	}
+	v.Body(body)
+}
+
+// comparisons appends the comparisons of which a condition is made.
+func comparisons(cond ir.Expr, list []*ir.Binary) []*ir.Binary {
+	switch e := cond.(type) {
+	case *ir.Unary:
+		return comparisons(e.X, list)
+	case *ir.Binary:
+		if e.Op.IsLogical() {
+			return comparisons(e.Y, comparisons(e.X, list))
+		}
+		if e.Op.IsComparison() {
+			return append(list, e)
+		}
+	}
+	return list
+}
+
+// findSizes finds the parameters whose values the launch is asked to keep in 32
+// bits. A seed of a generator or a hash must not be among them.
+func (s *scan) findSizes(body []ir.Stmt) {
+	add := func(set map[*ir.Local]bool, list ...ir.Expr) {
+		for _, e := range list {
+			l, ok := e.(*ir.Load)
+			if !ok {
+				continue
+			}
+			if v, ok := l.Place.(*ir.VarPlace); ok && v.Var.Type.Kind == ir.Int {
+				set[v.Var] = true
+			}
+		}
+	}
+	use := func(list ...ir.Expr) { add(s.sizes, list...) }
+	v := ir.Visitor{
+		Expr: func(e ir.Expr) bool {
+			switch e := e.(type) {
+			case *ir.Binary:
+				if e.Op < ir.And && !isLargeConst(e.X) && !isLargeConst(e.Y) || e.Op.IsComparison() {
+					use(e.X, e.Y)
+				}
+				if e.Op == ir.Mul && !isConst(e.X) && !isConst(e.Y) {
+					add(s.strides, e.X, e.Y)
+				}
+				if e.Op == ir.Div || e.Op == ir.Rem {
+					add(s.strides, e.Y)
+				}
+			case *ir.Unary:
+				if e.Op == ir.Neg {
+					use(e.X)
+				}
+			case *ir.SliceExpr:
+				use(e.Lo, e.Hi, e.Max)
+			case *ir.Intrinsic:
+				use(e.Args...)
+			case *ir.Select:
+				use(e.X, e.Y)
+			}
+			if s.wanted[e] {
+				use(e)
+			}
+			return true
+		},
+		Place: func(p ir.Place) bool {
+			switch p := p.(type) {
+			case *ir.IndexPlace:
+				use(p.Index)
+			case *ir.ElemPlace:
+				use(p.Index)
+			}
+			return true
+		},
+	}
+	v.Body(body)
+}
+
+func isConst(e ir.Expr) bool {
+	_, ok := e.(*ir.Const)
+	return ok
+}
+
+func isLargeConst(e ir.Expr) bool {
+	c, ok := e.(*ir.Const)
+	return ok && (c.Int64() < math.MinInt32 || c.Int64() > math.MaxInt32)
+}

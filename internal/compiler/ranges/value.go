@@ -1,0 +1,463 @@
+package ranges
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"quern.dev/internal/compiler/ir"
+)
+
+// visit walks an expression of any type and returns what it is known to be.
+func (w *walker) visit(e ir.Expr) binding {
+	switch t := e.Type(); {
+	case t.IsInteger():
+		return binding{num: w.value(e)}
+	case t.Kind == ir.Bool:
+		return binding{cond: w.condition(e)}
+	case t.Kind == ir.Slice:
+		return binding{num: w.length(e)}
+	}
+	w.operands(e)
+	return binding{}
+}
+
+// operands walks what an expression without a tracked value is made of.
+func (w *walker) operands(e ir.Expr) {
+	switch e := e.(type) {
+	case *ir.Load:
+		w.place(e.Place)
+	case *ir.Unary:
+		w.visit(e.X)
+	case *ir.Binary:
+		w.visit(e.X)
+		w.visit(e.Y)
+	case *ir.Convert:
+		w.visit(e.X)
+	case *ir.Len:
+		w.length(e.X)
+	case *ir.Cap:
+		w.length(e.X)
+	case *ir.SliceExpr:
+		w.length(e)
+	case *ir.Addr:
+		w.place(e.Place)
+	case *ir.Intrinsic:
+		for _, a := range e.Args {
+			w.visit(a)
+		}
+	case *ir.Composite:
+		for _, x := range e.Elems {
+			if x != nil {
+				w.visit(x)
+			}
+		}
+	case *ir.Select:
+		w.choice(e)
+	}
+}
+
+// choice walks a Select, whose operands a back end may evaluate in any order.
+func (w *walker) choice(e *ir.Select) (x, y binding) {
+	w.apart(func() { w.visit(e.Cond) })
+	w.apart(func() { x = w.visit(e.X) })
+	w.apart(func() { y = w.visit(e.Y) })
+	return x, y
+}
+
+// value walks an integer expression. The result is never nil: what the
+// analysis cannot follow is a fresh atom.
+func (w *walker) value(e ir.Expr) *poly {
+	p := w.compute(e)
+	if e.Type().Kind == ir.Int {
+		w.fits[e] = w.fitsInt32(p)
+	}
+	return p
+}
+
+// fitsInt32 reports whether p is known to be an int32.
+func (w *walker) fitsInt32(p *poly) bool {
+	r := w.rangeOf(p)
+	return (r.hi <= math.MaxInt32 || w.proves(constPoly(math.MaxInt32).plus(-1, p))) &&
+		(r.lo >= math.MinInt32 || w.proves(p.plusConst(-math.MinInt32)))
+}
+
+func (w *walker) compute(e ir.Expr) *poly {
+	kind := e.Type().Kind
+	switch e := e.(type) {
+	case *ir.Const:
+		if e.Int64() < 0 && !e.T.IsSigned() {
+			break // beyond what a poly's constant holds
+		}
+		if unbounded(e.Int64()) {
+			break // its interval would read as no bound
+		}
+		return constPoly(e.Int64())
+	case *ir.Zero:
+		return constPoly(0)
+	case *ir.Load:
+		return w.load(e)
+	case *ir.ThreadValue:
+		return w.thread[e.Op]
+	case *ir.Len:
+		return w.length(e.X)
+	case *ir.Cap:
+		return w.capacity(e.X)
+	case *ir.Unary:
+		x := w.value(e.X)
+		if e.Op == ir.Neg {
+			return w.arithmetic(e, x.negated(), w.rangeOf(x).scale(-1))
+		}
+		if full := kindRange(kind); !e.Type().IsSigned() && full.hi != noHi {
+			return constPoly(full.hi).plus(-1, x) // ^x == max - x
+		} else if e.Type().IsSigned() {
+			return w.arithmetic(e, x.negated().plusConst(-1), kindRange(kind))
+		}
+	case *ir.Binary:
+		return w.binary(e)
+	case *ir.Convert:
+		return w.convert(e)
+	case *ir.Intrinsic:
+		return w.intrinsic(e)
+	case *ir.Select:
+		x, y := w.choice(e)
+		return w.fresh(w.rangeOf(x.num).hull(w.rangeOf(y.num)))
+	default:
+		w.operands(e)
+	}
+	return w.fresh(kindRange(kind))
+}
+
+// load walks a read of an integer.
+func (w *walker) load(e *ir.Load) *poly {
+	full := kindRange(e.Type().Kind)
+	if v, ok := e.Place.(*ir.VarPlace); ok {
+		i, ok := w.index[v.Var]
+		if !ok {
+			return w.fresh(full)
+		}
+		if w.env.at(i).num == nil {
+			w.env.bind(i, binding{num: w.fresh(full)})
+		}
+		return w.env.at(i).num
+	}
+	if path, ok := w.fieldPath(e.Place); ok {
+		if w.fields[path] == nil {
+			w.fields[path] = w.fresh(full)
+		}
+		return w.fields[path]
+	}
+	w.place(e.Place)
+	return w.fresh(full)
+}
+
+// fieldPath names a field of a parameter that nothing changes.
+func (w *walker) fieldPath(p ir.Place) (string, bool) {
+	path := ""
+	for {
+		switch q := p.(type) {
+		case *ir.FieldPlace:
+			path += "." + strconv.Itoa(q.Field)
+			p = q.X
+			continue
+		case *ir.VarPlace:
+			for i, v := range w.kernel.Func.Params {
+				if v == q.Var && w.stable[v] {
+					return strconv.Itoa(i) + path, true
+				}
+			}
+		}
+		return "", false
+	}
+}
+
+// place walks the way to a place and checks its indices.
+func (w *walker) place(p ir.Place) {
+	switch p := p.(type) {
+	case *ir.DerefPlace:
+		w.visit(p.Ptr)
+	case *ir.FieldPlace:
+		w.place(p.X)
+	case *ir.IndexPlace:
+		w.place(p.X)
+		w.access(&p.Check, w.value(p.Index), constPoly(p.X.Type().Len))
+	case *ir.ArrayPlace:
+		room := w.length(p.Slice).plusConst(-p.T.Len)
+		w.settle(&p.Check, room)
+		w.learn(room)
+	case *ir.ElemPlace:
+		n := w.length(p.Slice)
+		w.access(&p.Check, w.value(p.Index), n)
+	}
+}
+
+// access notes whether 0 <= i < n is certain. Behind an access it is: either a
+// check has passed, or the kernel has promised to stay in range.
+func (w *walker) access(check *bool, i, n *poly) {
+	room := n.plus(-1, i).plusConst(-1)
+	w.settle(check, i, room)
+	w.learn(i)
+	w.learn(room)
+}
+
+// settle notes whether a check, that all of order are non-negative, can be left
+// out: because they are, or because a condition on the launch can promise it.
+func (w *walker) settle(check *bool, order ...*poly) {
+	delete(w.promises, check)
+	var promised []*poly
+	for _, p := range order {
+		if w.proves(p) {
+			continue
+		}
+		if w.variant != Proven {
+			w.proven[check] = false
+			return
+		}
+		low := w.lowest(p)
+		if low == nil {
+			w.proven[check] = false
+			return
+		}
+		promised = append(promised, low)
+	}
+	w.proven[check] = true
+	if promised != nil {
+		w.promises[check] = promised
+	}
+}
+
+// alternatives is how many bounds of a value a launch condition weighs. Those
+// with factors above maxPromise come from the greatest grid there can be: they
+// hold for no launch that others do not hold for.
+const (
+	alternatives = 4
+	maxPromise   = 1 << 14
+)
+
+// lowest returns a polynomial over launch arguments that p is not below: the
+// greatest of several that are found, since which is tightest depends on the
+// launch. It is nil if there is none that can be positive.
+func (w *walker) lowest(p *poly) *poly {
+	var found []*poly
+	w.bound(p, -1, w.isLaunch, func(u *poly) bool {
+		if w.launchRange(u).hi < 0 || !u.hasCoefsUpTo(maxPromise) || slices.ContainsFunc(found, func(f *poly) bool { return w.neverBelow(f, u) }) {
+			return false
+		}
+		found = slices.DeleteFunc(found, func(f *poly) bool { return w.neverBelow(u, f) })
+		found = append(found, u)
+		return len(found) == alternatives
+	})
+	if len(found) == 0 {
+		return nil
+	}
+	low := found[0]
+	for _, u := range found[1:] {
+		low = w.launchOp(ir.SymMax, low, u)
+	}
+	return low
+}
+
+// length walks a slice expression and returns its length.
+func (w *walker) length(e ir.Expr) *poly {
+	full := interval{0, w.maxLen()}
+	switch e := e.(type) {
+	case *ir.Load:
+		if v, ok := ir.Dynamic(e); ok {
+			return w.dynamicLength(v)
+		}
+		v, ok := e.Place.(*ir.VarPlace)
+		if !ok {
+			w.place(e.Place)
+			break
+		}
+		i, ok := w.index[v.Var]
+		if !ok {
+			break
+		}
+		if w.env.at(i).num == nil {
+			w.env.bind(i, binding{num: w.fresh(full)})
+		}
+		return w.env.at(i).num
+	case *ir.SliceExpr:
+		return w.slice(e)
+	case *ir.Zero:
+		return constPoly(0)
+	case *ir.Convert:
+		return w.length(e.X)
+	case *ir.Select:
+		x, y := w.choice(e)
+		return w.fresh(w.rangeOf(x.num).hull(w.rangeOf(y.num)))
+	default:
+		w.operands(e)
+	}
+	return w.fresh(full)
+}
+
+// capacity walks a slice expression and returns its capacity: a parameter's is
+// its length.
+func (w *walker) capacity(e ir.Expr) *poly {
+	n := w.length(e)
+	if w.isParam(e) {
+		return n
+	}
+	return w.derived(interval{0, w.maxLen()}, func(a *poly) []*poly { return []*poly{a.plus(-1, n)} })
+}
+
+func (w *walker) isParam(e ir.Expr) bool {
+	for _, v := range w.kernel.Func.Params {
+		if reads(e, v) {
+			return true
+		}
+	}
+	return false
+}
+
+// slice walks x[lo:hi:max] and returns its length.
+func (w *walker) slice(e *ir.SliceExpr) *poly {
+	var n *poly
+	if e.X != nil {
+		n = w.length(e.X)
+	} else {
+		w.place(e.Array)
+		n = constPoly(e.Array.Type().Len)
+	}
+	lo, hi := constPoly(0), n
+	if e.Lo != nil {
+		lo = w.value(e.Lo)
+	}
+	if e.Hi != nil {
+		hi = w.value(e.Hi)
+	}
+	last := hi
+	if e.Max != nil {
+		last = w.value(e.Max)
+	}
+	order := []*poly{lo, hi.plus(-1, lo), last.plus(-1, hi), n.plus(-1, last)}
+	w.settle(&e.Check, order...)
+	if e.X != nil && !w.isParam(e.X) {
+		order = order[:3] // the capacity may be more than n
+	}
+	for _, p := range order {
+		w.learn(p)
+	}
+	if d := hi.plus(-1, lo); d != nil {
+		return d
+	}
+	return w.fresh(interval{0, w.maxLen()})
+}
+
+// convert walks a conversion to an integer type.
+func (w *walker) convert(e *ir.Convert) *poly {
+	to, from := e.T, e.X.Type()
+	full := kindRange(to.Kind)
+	if !from.IsInteger() {
+		w.visit(e.X)
+		return w.fresh(full)
+	}
+	x := w.value(e.X)
+	r := w.rangeOf(x)
+	wraps := from.IsSigned() != to.IsSigned() || from.Size() > to.Size()
+	if !wraps {
+		return x
+	}
+	top := full.hi
+	if to.IsSigned() && from.Size() == 8 && !from.IsSigned() {
+		top = min(top, noHi-1) // noHi may be more than an int64
+	}
+	above := r.hi <= top || w.proves(constPoly(top).plus(-1, x))
+	if above && (r.lo >= full.lo || w.proves(x.plusConst(-full.lo))) {
+		return x
+	}
+	p := w.fresh(full)
+	if from.IsSigned() && !to.IsSigned() && to.Size() == 8 {
+		w.newest().word = x
+	}
+	return p
+}
+
+// arithmetic returns p, the mathematical result of e, if e cannot wrap, or
+// what is known of the wrapped result otherwise. r is a range of the
+// mathematical result that may be better than what p's terms show.
+func (w *walker) arithmetic(e ir.Expr, p *poly, r interval) *poly {
+	kind := e.Type().Kind
+	if p == nil {
+		if r.within(computable(kind)) {
+			return w.fresh(r)
+		}
+		return w.fresh(kindRange(kind))
+	}
+	own := w.rangeOf(p)
+	r = r.meet(own)
+	if r.within(computable(kind)) {
+		if r != own {
+			w.learn(constPoly(r.hi).plus(-1, p))
+			w.learn(p.plusConst(-r.lo))
+		}
+		if kind == ir.Int && !r.within(int32s) {
+			w.limit(e, p)
+		}
+		return p
+	}
+	if kind == ir.Int && w.limit(e, p) {
+		return p
+	}
+	full := computable(kind)
+	if w.proves(constPoly(full.hi).plus(-1, p)) && w.proves(p.plusConst(-full.lo)) {
+		return p
+	}
+	return w.fresh(kindRange(kind))
+}
+
+// limit makes the launch condition that p, the value of e, fits int32, if there
+// is one worth having.
+func (w *walker) limit(e ir.Expr, p *poly) bool {
+	delete(w.limits, e)
+	if w.variant == Wide {
+		return false
+	}
+	var ends [2]*poly
+	for i, sign := range [...]int64{1, -1} {
+		room := constPoly(math.MaxInt32).plus(-1, p)
+		if sign < 0 {
+			room = p.plusConst(-math.MinInt32)
+		}
+		if room == nil { // far from what fits
+			return false
+		}
+		if w.proves(room) {
+			continue
+		}
+		if ends[i] = w.launchBound(p, sign); ends[i] == nil || !w.wanted[e] && !w.ofGrid(ends[i]) {
+			return false
+		}
+	}
+	for i, sign := range [...]int64{1, -1} {
+		if ends[i] == nil {
+			continue
+		}
+		if sign > 0 {
+			w.remember(constPoly(math.MaxInt32).plus(-1, p))
+		} else {
+			w.remember(p.plusConst(-math.MinInt32))
+		}
+	}
+	w.limits[e] = ends
+	return true
+}
+
+// ofGrid reports whether a bound speaks of the grid alone: it then holds for
+// practically all launches.
+func (w *walker) ofGrid(p *poly) bool {
+	for _, t := range p.terms {
+		f := w.factors[t.mono]
+		if len(f) > 2 || t.coef > 16 || t.coef < -16 {
+			return false
+		}
+		for _, a := range f {
+			if w.atoms[a].op != ir.SymDim {
+				return false
+			}
+		}
+	}
+	return true
+}
