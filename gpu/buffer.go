@@ -92,7 +92,7 @@ func sizeOf[T any](n int) (int64, error) {
 }
 
 func (d *Device) alloc(doing string, size int64) (*memory, error) {
-	if size > 0 && d.besideResidents() {
+	if size > 0 && d.besidePersistent() {
 		return d.allocBeside(doing, size)
 	}
 	if err := d.acquire(); err != nil {

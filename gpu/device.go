@@ -19,7 +19,8 @@ type Device struct {
 	id      string
 	passed  []string
 	drv     driver.Device
-	async   bool // of drv
+	able    capabilities // of drv
+	async   bool         // of drv
 	def     *Stream
 	output  *output
 	staging staging
@@ -43,9 +44,9 @@ type Device struct {
 
 	managed managedTotal
 
-	kernels    sync.Map             // *Kernel -> *resident
-	loaded     map[uint32]*resident // by ID, guarded by mu
-	lastLoaded uint32               // the ID that was given last
+	kernels    sync.Map                 // *Kernel -> *loadedKernel
+	loaded     map[uint32]*loadedKernel // by ID, guarded by mu
+	lastLoaded uint32                   // the ID that was given last
 }
 
 // Attributes are the limits and properties of a device.
@@ -72,10 +73,11 @@ func newDevice(name Backend, id string, drv driver.Device, passed []string, c Co
 		id:      id,
 		passed:  passed,
 		drv:     drv,
+		able:    capabilitiesOf(drv),
 		async:   drv.Info().Async,
 		output:  newOutput(c.Output),
 		events:  make(map[*Event]struct{}),
-		loaded:  make(map[uint32]*resident),
+		loaded:  make(map[uint32]*loadedKernel),
 		memory:  make(map[*memory]struct{}),
 	}
 	d.launchTimeout = c.LaunchTimeout
@@ -129,7 +131,7 @@ func (d *Device) ComputeCapability() (major, minor int) {
 func (d *Device) DriverVersion() string { return d.info().DriverVersion }
 
 // Attributes returns the device's limits and properties.
-func (d *Device) Attributes() Attributes { return Attributes(d.info().Attributes) }
+func (d *Device) Attributes() Attributes { return Attributes(d.info().Limits) }
 
 // PassedOver says why each better device was not opened, such as
 // "cuda: libcuda.so.1 was not found".
@@ -195,7 +197,7 @@ func (d *Device) Synchronize(ctx context.Context) error {
 // Close waits for the device's work and releases the device and all that it
 // made. It returns the faults of kernels that no wait has returned, and a
 // [LeakError] if buffers were not closed. Closing again does nothing. If a
-// [Resident] does not make way, the device cannot be released before the process
+// [Persistent] does not make way, the device cannot be released before the process
 // ends.
 func (d *Device) Close() error {
 	if !d.opened() {
@@ -208,7 +210,7 @@ func (d *Device) Close() error {
 	if !first {
 		return nil
 	}
-	if err := d.drv.EndResidents(); err != nil {
+	if err := d.able.persistent.EndPersistent(); err != nil {
 		return driverError("close", err) // waiting for their kernels would not end
 	}
 	d.beside.giveBack(d)

@@ -26,7 +26,7 @@ func (d *Device) NewEvent() (*Event, error) {
 	if err := d.acquire(); err != nil {
 		return nil, driverError("new event", err)
 	}
-	drv, err := d.drv.NewEvent()
+	drv, err := d.drv.NewEvent(true)
 	if err != nil {
 		return nil, errors.Join(driverError("new event", err), d.release())
 	}

@@ -249,22 +249,3 @@ func (e *Event) outside() error {
 	}
 	return nil
 }
-
-// enter begins a use of the stream for work that graphs can hold, which release
-// ends. If c is not nil, the work is to be recorded there instead of done.
-func (s *Stream) enter() (c *capture, err error) {
-	if err := s.check(); err != nil {
-		return nil, err
-	}
-	if err := s.notCalled(); err != nil {
-		return nil, err
-	}
-	switch {
-	case s.lease.acquire():
-		return s.capture.Load(), nil
-	case s.dev.lease.closed():
-		return nil, closedError("device " + s.dev.id)
-	default:
-		return nil, closedError("stream")
-	}
-}

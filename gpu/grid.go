@@ -193,7 +193,7 @@ func roundUp(n, to int) int {
 func within(d, most Dim3) bool { return d.X <= most.X && d.Y <= most.Y && d.Z <= most.Z }
 
 // checkSize reports why a device cannot run the grid.
-func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Attributes) error {
+func checkSize(g Grid, blocks, block Dim3, staticShared int, p *driver.Properties, a *driver.Limits) error {
 	switch {
 	case !within(blocks, a.Grid):
 		return invalid("grid %v is too large: %v blocks, at most %v", g, blocks, a.Grid)

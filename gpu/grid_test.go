@@ -36,9 +36,9 @@ func TestGridsPickBlocksFromTheKernel(t *testing.T) {
 		{"the largest line", Linear(1 << 38), Dim3{}, any, dim(1<<30, 1, 1), dim(256, 1, 1), 0},
 	}
 	for _, test := range tests {
-		a := driver.Defaults()
+		a := driver.DefaultLimits()
 		sizes := chooseBlocks(test.declared, test.props, func(threads int) int {
-			blocks, _ := a.Resident(test.props.Registers, threads, test.shared)
+			blocks, _ := a.ResidentBlocks(test.props.Registers, threads, test.shared)
 			return blocks
 		})
 		blocks, block, err := test.grid.resolve(&sizes, Dim3{})
@@ -89,7 +89,7 @@ func TestGridsHaveWholeClusters(t *testing.T) {
 }
 
 func TestBlocksBeyondTheDeviceAreNamedWithTheirExtents(t *testing.T) {
-	attributes := driver.Defaults()
+	attributes := driver.DefaultLimits()
 	props := driver.Properties{MaxThreads: 512, Registers: 128}
 	one := Dim3{X: 1, Y: 1, Z: 1}
 	for _, test := range []struct {

@@ -68,10 +68,10 @@ func (d *Device) newStream(ctx context.Context, options ...StreamOption) (*Strea
 		return nil, driverError("new stream", err)
 	}
 	if o.priority != 0 {
-		least, greatest := d.drv.Priorities()
+		least, greatest := priorities(d.drv)
 		o.priority = min(max(o.priority, least), greatest)
 	}
-	drv, err := d.drv.NewPriorityStream(o.priority)
+	drv, err := d.drv.NewStream(o.priority)
 	if err != nil {
 		return nil, errors.Join(driverError("new stream", err), d.release())
 	}
@@ -259,6 +259,25 @@ func (s *Stream) check() error {
 	}
 }
 
+// enter begins a use of the stream for work that graphs can hold, which release
+// ends. If c is not nil, the work is to be recorded there instead of done.
+func (s *Stream) enter() (c *capture, err error) {
+	if err := s.check(); err != nil {
+		return nil, err
+	}
+	if err := s.notCalled(); err != nil {
+		return nil, err
+	}
+	switch {
+	case s.lease.acquire():
+		return s.capture.Load(), nil
+	case s.dev.lease.closed():
+		return nil, closedError("device " + s.dev.id)
+	default:
+		return nil, closedError("stream")
+	}
+}
+
 // acquire begins a use of the stream, which release ends, for what a graph cannot
 // hold.
 func (s *Stream) acquire() error {
@@ -273,6 +292,33 @@ func (s *Stream) acquire() error {
 func (s *Stream) release() {
 	if s.lease.release() {
 		s.destroy() // its error has nobody left to go to: Close has returned
+	}
+}
+
+// idle reports whether all work of the stream is done.
+func (s *Stream) idle() bool {
+	if !s.lease.acquire() {
+		return s.isDrained()
+	}
+	defer s.release()
+	if !s.dev.async {
+		return true
+	}
+	i, ok := s.drv.(driver.Idler)
+	if !ok {
+		return false
+	}
+	idle, err := i.Idle()
+	return idle && err == nil
+}
+
+// isDrained reports whether the stream is closed and its work done.
+func (s *Stream) isDrained() bool {
+	select {
+	case <-s.drained:
+		return true
+	default:
+		return false
 	}
 }
 

@@ -140,7 +140,7 @@ func (rt *Runtime) close() error {
 	}
 	rt.recountBags()
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
-		rt.dev.RemoveResident(rt)
+		rt.dev.RemovePersistent(rt)
 	}
 	v := rt.patient()
 	for i, c := range cohorts {

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/driver"
 	"quern.dev/ring/actor"
 )
 
@@ -74,7 +73,7 @@ type Runtime struct {
 
 	quiescing sync.Mutex  // from Quiesce to Resume
 	quiesced  atomic.Bool // between them
-	pausedFor gpu.ResidentOperation
+	pausedFor gpu.Operation
 	pausing   pausing
 	quiet     bool // between them; guarded by mu, as held is
 	held      []*cohort
@@ -144,7 +143,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		return nil, during("new runtime", err)
 	}
 	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
-	dev.AddResident(rt) // closing the device closes the runtime first
+	dev.AddPersistent(rt) // closing the device closes the runtime first
 	if rt.resident {
 		rt.pumps.Go(rt.watch)
 	} else {
@@ -219,11 +218,11 @@ func (rt *Runtime) all() []*cohort {
 // The device calls it around what waits for everything that runs on a GPU, such as
 // freeing memory; programs need not. It fails, and stops no actor, while some
 // handler does not return. If the device is being closed, the runtime is closed first.
-func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
+func (rt *Runtime) Quiesce(op gpu.Operation) error {
 	if err := rt.usable("quiesce"); err != nil {
 		return err
 	}
-	if op == driver.CloseDevice {
+	if op == gpu.CloseDevice {
 		return rt.vanish()
 	}
 	rt.quiescing.Lock()
