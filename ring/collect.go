@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // collect waits for what becomes of a message that is asked for. It is an error if
@@ -16,7 +16,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 	wait, among := c.patience(), false
 	defer func() {
 		if among {
-			c.rt.mail.waiting.Add(-1)
+			c.rt.messages.waiting.Add(-1)
 		}
 	}()
 	for {
@@ -49,7 +49,7 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 		}
 		if !among {
 			among = true
-			wait.among(int(c.rt.mail.waiting.Add(1)))
+			wait.among(int(c.rt.messages.waiting.Add(1)))
 		}
 		if wait.pause() {
 			c.refill()
@@ -190,8 +190,8 @@ func (c *core) withdraw(op string, p *pending) error {
 func (m *mailbox) passOver() {
 	for t, tail := m.oldest(), m.next(); t < tail; t++ {
 		if m.slot(t).Load() == t<<useBits|withdrawn && !m.handled(t) {
-			past := max(1, uint32(m.owner.rt.clock()>>actor.DeadlineShift)-2)
-			store(m.inbox(t), actor.Deadline, tag(t)|uint64(past))
+			past := max(1, uint32(m.owner.rt.clock()>>mail.DeadlineShift)-2)
+			store(m.inbox(t), mail.Deadline, tag(t)|uint64(past))
 		}
 	}
 }
@@ -199,14 +199,14 @@ func (m *mailbox) passOver() {
 // unanswered is the error of a message that has no reply.
 func (c *core) unanswered(op string, m *mailbox, ticket uint64, outcome uint32) error {
 	switch outcome {
-	case actor.HandlerFailed:
+	case mail.HandlerFailed:
 		if c.runs() || !m.explained(ticket) { // perhaps nobody has taken note of the failure yet
 			if err := restart(c.server); err != nil && !m.explained(ticket) {
 				return err
 			}
 		}
 		return c.handlerError(m, ticket)
-	case actor.Expired:
+	case mail.Expired:
 		return c.about(op, ErrExpired)
 	case discarded:
 		return c.denied(op, false)

@@ -117,8 +117,8 @@ func (c *core) admit(ctx context.Context, op string, e *envelope, use uint64, ms
 			return pending{}, c.queueFull()
 		}
 		if wait.crowd == 0 {
-			wait.among(int(c.rt.mail.waiting.Add(1)))
-			defer c.rt.mail.waiting.Add(-1)
+			wait.among(int(c.rt.messages.waiting.Add(1)))
+			defer c.rt.messages.waiting.Add(-1)
 		}
 		c.server.kick()
 		if wait.pause() {

@@ -12,7 +12,7 @@ import (
 	"unsafe"
 
 	"quern.dev/kernel"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // SpawnHost makes an actor whose handler is an ordinary Go function. It is used as
@@ -97,7 +97,7 @@ func (c *HostContext) Sender() string {
 	if c == nil || c.core == nil {
 		return ""
 	}
-	return c.core.rt.mail.nameOf(c.envelope.sender)
+	return c.core.rt.messages.nameOf(c.envelope.sender)
 }
 
 // Deadline returns when the message expires, if it does.
@@ -186,9 +186,9 @@ func newHost(ctx context.Context, c *core, o *Options) *hostActor {
 	h.context.core = c
 	h.refresh()
 	slots := min(o.slots(), hostSlots)
-	const inStep, outStep = 8 * actor.InHeader, 8 * actor.OutHeader
+	const inStep, outStep = 8 * mail.InHeader, 8 * mail.OutHeader
 	// Pointers to where the messages would begin are made for the last slots, too.
-	in, out := make([]uint64, slots*actor.InHeader+1), make([]uint64, slots*actor.OutHeader+1)
+	in, out := make([]uint64, slots*mail.InHeader+1), make([]uint64, slots*mail.OutHeader+1)
 	m := newMailbox(unsafe.Pointer(unsafe.SliceData(in)), unsafe.Pointer(unsafe.SliceData(out)), inStep, outStep, 0, 0, slots, 0)
 	m.owner, m.shared, m.arrivals = c, true, newArrivals(slots)
 	h.mailbox = m
@@ -362,7 +362,7 @@ func (h *hostActor) done(action kernel.Action, err error) {
 	h.kept = err == nil && action == kernel.Again
 	switch {
 	case err != nil:
-		if h.answer(actor.HandlerFailed, err, took) {
+		if h.answer(mail.HandlerFailed, err, took) {
 			c.fail(err)
 		}
 	case h.kept:
@@ -387,11 +387,11 @@ func (h *hostActor) answer(outcome uint32, err error, took int64) bool {
 		h.mailbox.failedOn(h.ticket, err)
 	}
 	at, tag := h.mailbox.outbox(h.ticket), tag(h.ticket)
-	for i := uintptr(actor.Outcome + 1); i < actor.OutHeader; i++ {
+	for i := uintptr(mail.Outcome + 1); i < mail.OutHeader; i++ {
 		store(at, i, tag)
 	}
-	store(at, actor.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
-	store(at, actor.Outcome, tag|uint64(outcome))
+	store(at, mail.Cycles, tag|uint64(min(uint64(max(took, 1)), 1<<32-1)))
+	store(at, mail.Outcome, tag|uint64(outcome))
 	return true
 }
 

@@ -3,7 +3,7 @@ package ring
 import (
 	"math"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // waiting counts the messages that count for the capacity. The queue's lock is
@@ -120,7 +120,7 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 			m.stash.bodies, c.scratch = c.newStash()
 		}
 		r, ok := m.take(t, c.scratch)
-		if !ok || r.outcome == actor.HandlerFailed && !m.explained(t) {
+		if !ok || r.outcome == mail.HandlerFailed && !m.explained(t) {
 			break
 		}
 		made = true
@@ -128,7 +128,7 @@ func (c *core) stash(m *mailbox, most int) (made bool) {
 		one := stashed{heading: heading{e, c.idOf(&e, m.source, t)}, result: r}
 		switch {
 		case replies(r.outcome):
-		case r.outcome == actor.HandlerFailed:
+		case r.outcome == mail.HandlerFailed:
 			one.err = c.handlerError(m, t)
 		default:
 			m.pass(t, r.outcome)

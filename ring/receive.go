@@ -6,7 +6,7 @@ import (
 	"time"
 	"unsafe"
 
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // heading is what is known of a message that is handled.
@@ -107,7 +107,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 	defer counts.flush(&c.meter)
 	for m.stash.heads.len() > 0 && got < n {
 		s := &m.stash.heads.items[m.stash.heads.first]
-		if s.outcome == actor.HandlerFailed && (got > 0 || others) {
+		if s.outcome == mail.HandlerFailed && (got > 0 || others) {
 			return got, nil
 		}
 		m.stash.bodies.take(noescape(unsafe.Add(to, uintptr(got)*c.outSize))) // assigns an Out; got < n of them fit
@@ -149,7 +149,7 @@ func (c *core) gather(m *mailbox, to unsafe.Pointer, n int, others bool, head *h
 			got++
 			continue
 		}
-		if r.outcome == actor.HandlerFailed {
+		if r.outcome == mail.HandlerFailed {
 			if got > 0 || others {
 				break
 			}

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
 )
 
 // leave is the command to a loop to leave.
@@ -188,7 +188,7 @@ func (c *cohort) returned() {
 // reckon counts the message of a handler that was stuck and has failed after all, in a
 // launch that others were begun beside. c.mu is held.
 func (c *cohort) reckon(i int) {
-	if uint32(atomic.LoadUint64(c.left(i))) == actor.Failed {
+	if uint32(atomic.LoadUint64(c.left(i))) == mail.Failed {
 		a := c.actors[i]
 		if _, err := c.failedOn(i, cmp.Or(a.failure(), errHandler)); err != nil {
 			c.rt.note(err)
@@ -310,7 +310,7 @@ func (c *cohort) absent(i int) bool {
 		return false
 	}
 	why := uint32(atomic.LoadUint64(c.left(i)))
-	if why == actor.Bounded || why == actor.Aged && c.crowded {
+	if why == mail.Bounded || why == mail.Aged && c.crowded {
 		return slices.ContainsFunc(a.mailboxes, (*mailbox).pending) || c.rt.post.rung(a.box.bell)
 	}
 	return true

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
 )
 
 // Config says how a runtime works. The zero value has the defaults.
@@ -80,7 +80,7 @@ type Runtime struct {
 	crowded   atomic.Bool // more actors are active than can be resident
 
 	payloads *PayloadMemory
-	mail     mail
+	messages messages
 	groups   groups
 
 	hosts    atomic.Bool // there have been host actors
@@ -129,7 +129,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		config.Life = min(config.Life, limitedLife)
 	}
 	rt := &Runtime{number: runtimes.Add(1), dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
-	rt.mail.open(rt, config.DeadLetters)
+	rt.messages.open(rt, config.DeadLetters)
 	rt.perCycle = 1
 	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
 		rt.perCycle = 1e6 / float64(rate)
@@ -176,7 +176,7 @@ func (rt *Runtime) Device() *gpu.Device {
 }
 
 // place finds a cohort with room, nil if there is none.
-func (rt *Runtime) place(p *Program, shape actor.Shape) *cohort {
+func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
 	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
 		if c.program == p && c.shape == shape && c.spacious() {
 			return c
@@ -194,7 +194,7 @@ const (
 )
 
 // sizeOf is the size of the next cohort of a handler.
-func (rt *Runtime) sizeOf(p *Program, shape actor.Shape) int {
+func (rt *Runtime) sizeOf(p *Program, shape loop.Shape) int {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	size := firstCohort
