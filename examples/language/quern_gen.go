@@ -208,7 +208,7 @@ var quernDots = gpu.NewKernel(compiled.Kernel{
 
 // LaunchDots runs dots on the grid g.
 //
-// dots computes scalar products of rows of four bytes.
+// dots computes dot products of rows of four bytes.
 func LaunchDots(s *gpu.Stream, g gpu.Grid, a, b, out *gpu.Buffer[uint32]) error {
 	l, err := quernDots.Begin(s, g)
 	if err != nil {
@@ -243,8 +243,8 @@ var quernAdler = gpu.NewKernel(compiled.Kernel{
 
 // LaunchAdler runs adler on the grid g.
 //
-// adler computes a checksum of each row. Integers wrap around, and have the
-// sizes that Go gives them.
+// adler computes a checksum of each row. Integers wrap around and have the same
+// sizes as in Go.
 func LaunchAdler(s *gpu.Stream, g gpu.Grid, width int, data *gpu.Buffer[uint8], sums *gpu.Buffer[uint32]) error {
 	l, err := quernAdler.Begin(s, g)
 	if err != nil {
@@ -320,7 +320,7 @@ var quernMidpoints = gpu.NewKernel(compiled.Kernel{
 
 // LaunchMidpoints runs midpoints on the grid g.
 //
-// midpoints keeps a product from being fused with the sum that it is part of.
+// midpoints prevents products from being fused with the sum they are part of.
 func LaunchMidpoints(s *gpu.Stream, g gpu.Grid, a, b, middle *gpu.Buffer[float64]) error {
 	l, err := quernMidpoints.Begin(s, g)
 	if err != nil {
@@ -350,7 +350,7 @@ var quernReverseBlocks = gpu.NewKernel(compiled.Kernel{
 
 // LaunchReverseBlocks runs reverseBlocks on the grid g.
 //
-// reverseBlocks reverses the elements within each block of 256: what a thread
+// reverseBlocks reverses the elements within each block of 256. What a thread
 // writes before the barrier, all threads of its block can read after it.
 func LaunchReverseBlocks(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float32]) error {
 	l, err := quernReverseBlocks.Begin(s, g)
@@ -387,7 +387,7 @@ var quernDiffuse = gpu.NewKernel(compiled.Kernel{
 
 // LaunchDiffuse runs diffuse on the grid g.
 //
-// diffuse takes steps of diffusion, each of which needs the whole of the last.
+// diffuse simulates diffusion. Each step needs the whole result of the last one.
 func LaunchDiffuse(s *gpu.Stream, g gpu.Grid, steps int, x, y *gpu.Buffer[float32]) error {
 	l, err := quernDiffuse.Begin(s, g)
 	if err != nil {
@@ -424,8 +424,8 @@ var quernClusterHistogram = gpu.NewKernel(compiled.Kernel{
 
 // LaunchClusterHistogram runs clusterHistogram on the grid g.
 //
-// clusterHistogram counts bytes in clusters of two blocks, each of which holds
-// one half of the counters in its shared memory.
+// clusterHistogram counts bytes in clusters of two blocks. Each block holds half
+// of the counters in its shared memory.
 func LaunchClusterHistogram(s *gpu.Stream, g gpu.Grid, data *gpu.Buffer[uint8], counts *gpu.Buffer[int32]) error {
 	l, err := quernClusterHistogram.Begin(s, g)
 	if err != nil {
@@ -610,8 +610,8 @@ var quernExtremes = gpu.NewKernel(compiled.Kernel{
 
 // LaunchExtremes runs extremes on the grid g.
 //
-// extremes passes functions to a function: a built-in one in a literal, and a
-// literal that captures and changes a variable.
+// extremes passes two function literals to a function: one that calls a built-in,
+// and one that captures and changes a variable.
 func LaunchExtremes(s *gpu.Stream, g gpu.Grid, width int, x, most, negatives *gpu.Buffer[int32]) error {
 	l, err := quernExtremes.Begin(s, g)
 	if err != nil {
@@ -668,7 +668,7 @@ var quernMethodValues = gpu.NewKernel(compiled.Kernel{
 
 // LaunchMethodValues runs methodValues on the grid g.
 //
-// methodValues uses a bound method, and a method as a function of its receiver.
+// methodValues uses a method value and a method expression.
 func LaunchMethodValues(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[meters]) error {
 	l, err := quernMethodValues.Begin(s, g)
 	if err != nil {
@@ -701,7 +701,7 @@ var quernPositions = gpu.NewKernel(compiled.Kernel{
 
 // LaunchPositions runs positions on the grid g.
 //
-// positions searches a sorted slice with a function of the standard library.
+// positions searches a sorted slice with a standard library function.
 func LaunchPositions(s *gpu.Stream, g gpu.Grid, sorted, x *gpu.Buffer[float32], at *gpu.Buffer[int32]) error {
 	l, err := quernPositions.Begin(s, g)
 	if err != nil {
@@ -784,8 +784,8 @@ var quernBoxBlur = gpu.NewKernel(compiled.Kernel{
 
 // LaunchBoxBlur runs boxBlur on the grid g.
 //
-// boxBlur is compiled once for any radius, and once more for the radii 1, 2 and
-// 3, where the loop has a constant number of iterations.
+// boxBlur is compiled once for any radius, and once each for the radii 1, 2 and 3,
+// where the loop has a constant number of iterations.
 func LaunchBoxBlur(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernBoxBlur.Begin(s, g)
 	if err != nil {
@@ -855,8 +855,8 @@ var quernTranspose = gpu.NewKernel(compiled.Kernel{
 // LaunchTranspose runs transpose on the grid g.
 //
 // transpose writes the transpose of a matrix of h rows and w columns. A tile in
-// shared memory lets threads read and write side by side; its odd width spreads
-// its columns over the banks.
+// shared memory makes reads and writes coalesced; its odd width spreads its
+// columns over the banks.
 func LaunchTranspose(s *gpu.Stream, g gpu.Grid, w, h int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernTranspose.Begin(s, g)
 	if err != nil {
@@ -975,7 +975,7 @@ var quernMark = gpu.NewKernel(compiled.Kernel{
 // LaunchMark runs mark on the grid g.
 //
 // mark sets the bit of each value of x in a set of bits, clears it in another,
-// and turns it over in a third.
+// and flips it in a third.
 func LaunchMark(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[uint16], set, left, odd *gpu.Buffer[uint32]) error {
 	l, err := quernMark.Begin(s, g)
 	if err != nil {
@@ -1020,8 +1020,8 @@ var quernInsert = gpu.NewKernel(compiled.Kernel{
 
 // LaunchInsert runs insert on the grid g.
 //
-// insert puts keys other than 0 into a hash table, in which 0 is a free place.
-// What pushes into newest stands before what it finds there.
+// insert puts nonzero keys into a hash table, in which 0 marks a free slot. newest
+// and previous link the threads' indices in a list, newest first.
 func LaunchInsert(s *gpu.Stream, g gpu.Grid, keys, table *gpu.Buffer[uint32], newest, previous *gpu.Buffer[int32]) error {
 	l, err := quernInsert.Begin(s, g)
 	if err != nil {
@@ -1057,7 +1057,7 @@ var quernTake = gpu.NewKernel(compiled.Kernel{
 
 // LaunchTake runs take on the grid g.
 //
-// take counts down the stock once for each thread that still gets something.
+// take decrements the stock; a thread gets an item if the stock was positive.
 func LaunchTake(s *gpu.Stream, g gpu.Grid, stock *gpu.Buffer[int32], got *gpu.Buffer[bool]) error {
 	l, err := quernTake.Begin(s, g)
 	if err != nil {
@@ -1104,8 +1104,8 @@ var quernRelay = gpu.NewKernel(compiled.Kernel{
 
 // LaunchRelay runs relay on the grid g.
 //
-// relay adds up what blocks before have: a block takes a number, waits for the
-// sum of the block with the number before, and hands on its own.
+// relay computes running sums over blocks: each block takes a number, waits for
+// the sum of the block with the previous number, and publishes its own.
 func LaunchRelay(s *gpu.Stream, g gpu.Grid, x, sums *gpu.Buffer[int64], ready, ticket *gpu.Buffer[uint32]) error {
 	l, err := quernRelay.Begin(s, g)
 	if err != nil {
@@ -1150,7 +1150,7 @@ var quernTotal = gpu.NewKernel(compiled.Kernel{
 
 // LaunchTotal runs total on the grid g.
 //
-// total adds up x. The last block to be done adds up the blocks' sums.
+// total adds up x. The last block to finish adds up the sums of all blocks.
 func LaunchTotal(s *gpu.Stream, g gpu.Grid, x, partial *gpu.Buffer[float64], done *gpu.Buffer[uint32], out *gpu.Buffer[float64]) error {
 	l, err := quernTotal.Begin(s, g)
 	if err != nil {
@@ -1187,8 +1187,8 @@ var quernSpread = gpu.NewKernel(compiled.Kernel{
 
 // LaunchSpread runs spread on the grid g.
 //
-// spread lets the first block set a flag that the others look at. Which of them
-// see it is not certain.
+// spread lets the first block set a flag that the others read. Which of them see
+// it is unspecified.
 func LaunchSpread(s *gpu.Stream, g gpu.Grid, flag *gpu.Buffer[uint32], saw *gpu.Buffer[bool]) error {
 	l, err := quernSpread.Begin(s, g)
 	if err != nil {
@@ -1230,8 +1230,8 @@ var quernRows = gpu.NewKernel(compiled.Kernel{
 
 // LaunchRows runs rows on the grid g.
 //
-// rows adds up each row of a matrix of 256 columns, one block a row at a time.
-// While a row is added up, the next one is on its way.
+// rows adds up each row of a matrix of 256 columns. A block adds up one row while
+// the next one is in flight.
 func LaunchRows(s *gpu.Stream, g gpu.Grid, a, out *gpu.Buffer[float32]) error {
 	l, err := quernRows.Begin(s, g)
 	if err != nil {
@@ -1268,8 +1268,8 @@ var quernBlur = gpu.NewKernel(compiled.Kernel{
 
 // LaunchBlur runs blur on the grid g.
 //
-// blur averages each element with its neighbours, of which a block copies its
-// part with a margin.
+// blur averages each element with its neighbors. Each block copies its part of x
+// with a margin.
 func LaunchBlur(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[float32]) error {
 	l, err := quernBlur.Begin(s, g)
 	if err != nil {
@@ -1340,8 +1340,8 @@ var quernIncrement = gpu.NewKernel(compiled.Kernel{
 
 // LaunchIncrement runs increment on the grid g.
 //
-// increment says how it is launched: in blocks of 256 threads, of which a
-// multiprocessor is to hold four at once, which bounds their registers.
+// increment is launched in blocks of 256 threads. A multiprocessor should hold
+// four of them at once, which limits the registers per thread.
 func LaunchIncrement(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernIncrement.Begin(s, g)
 	if err != nil {
@@ -1370,7 +1370,7 @@ var quernMagnitudes = gpu.NewKernel(compiled.Kernel{
 
 // LaunchMagnitudes runs magnitudes on the grid g.
 //
-// magnitudes trades checks and the last bits for speed.
+// magnitudes trades checks and the last bits of precision for speed.
 func LaunchMagnitudes(s *gpu.Stream, g gpu.Grid, x, y, out *gpu.Buffer[float32]) error {
 	l, err := quernMagnitudes.Begin(s, g)
 	if err != nil {
@@ -1406,8 +1406,8 @@ var quernColumnSums = gpu.NewKernel(compiled.Kernel{
 
 // LaunchColumnSums runs columnSums on the grid g.
 //
-// columnSums adds the rows of a matrix. The loop has four copies of its body and
-// is followed by one for the rows that remain.
+// columnSums adds the rows of a matrix. The loop gets four copies of its body; a
+// second loop adds the remaining rows.
 func LaunchColumnSums(s *gpu.Stream, g gpu.Grid, width int, matrix, sums *gpu.Buffer[float32]) error {
 	l, err := quernColumnSums.Begin(s, g)
 	if err != nil {
@@ -1437,7 +1437,7 @@ var quernPolynomials = gpu.NewKernel(compiled.Kernel{
 // LaunchPolynomials runs polynomials on the grid g.
 //
 // polynomials evaluates the polynomial with eight coefficients at each x. The
-// inner loop becomes eight statements, the outer one stays a loop.
+// inner loop becomes eight statements; the outer one stays a loop.
 func LaunchPolynomials(s *gpu.Stream, g gpu.Grid, coefficients [8]float32, x *gpu.Buffer[float32]) error {
 	l, err := quernPolynomials.Begin(s, g)
 	if err != nil {
@@ -1468,7 +1468,7 @@ var quernTrace = gpu.NewKernel(compiled.Kernel{
 
 // LaunchTrace runs trace on the grid g.
 //
-// trace prints the elements that are out of bounds.
+// trace prints the elements that exceed the limit.
 func LaunchTrace(s *gpu.Stream, g gpu.Grid, limit float32, x *gpu.Buffer[float32]) error {
 	l, err := quernTrace.Begin(s, g)
 	if err != nil {
@@ -1499,7 +1499,7 @@ var quernRoots = gpu.NewKernel(compiled.Kernel{
 
 // LaunchRoots runs roots on the grid g.
 //
-// roots replaces each element by its square root.
+// roots replaces each element with its square root.
 func LaunchRoots(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[float64]) error {
 	l, err := quernRoots.Begin(s, g)
 	if err != nil {
@@ -1564,8 +1564,8 @@ var quernPiHits = gpu.NewKernel(compiled.Kernel{
 
 // LaunchPiHits runs piHits on the grid g.
 //
-// piHits counts, for each thread, how many of n random points lie in the quarter
-// of a circle.
+// piHits counts, for each thread, how many of n random points lie in a quarter
+// circle.
 func LaunchPiHits(s *gpu.Stream, g gpu.Grid, seed uint64, n int, hits *gpu.Buffer[int32]) error {
 	l, err := quernPiHits.Begin(s, g)
 	if err != nil {
@@ -1595,8 +1595,8 @@ var quernNoise = gpu.NewKernel(compiled.Kernel{
 
 // LaunchNoise runs noise on the grid g.
 //
-// noise adds normally distributed numbers to a signal. A value depends on its
-// index alone, however many threads there are.
+// noise adds normally distributed numbers to a signal. A value depends only on its
+// index, not on the number of threads.
 func LaunchNoise(s *gpu.Stream, g gpu.Grid, seed uint64, sigma float32, signal *gpu.Buffer[float32]) error {
 	l, err := quernNoise.Begin(s, g)
 	if err != nil {
@@ -1626,7 +1626,7 @@ var quernShuffledKeys = gpu.NewKernel(compiled.Kernel{
 
 // LaunchShuffledKeys runs shuffledKeys on the grid g.
 //
-// shuffledKeys gives every element a random key, with the generator itself.
+// shuffledKeys gives every element a random key, using the generator directly.
 func LaunchShuffledKeys(s *gpu.Stream, g gpu.Grid, key [2]uint32, keys *gpu.Buffer[uint32]) error {
 	l, err := quernShuffledKeys.Begin(s, g)
 	if err != nil {
@@ -1669,8 +1669,8 @@ var quernTensorProduct = gpu.NewKernel(compiled.Kernel{
 // LaunchTensorProduct runs tensorProduct on the grid g.
 //
 // tensorProduct computes c = a*b, where a has k chunks of eight elements in a row
-// and b has n. Each warp computes 16 rows and 16 columns of c; a block's four
-// warps stand side by side. Tiles of a and b go through shared memory.
+// and b has n. Each warp computes 16 rows and 16 columns of c; the four warps of a
+// block are side by side. Tiles of a and b go through shared memory.
 func LaunchTensorProduct(s *gpu.Stream, g gpu.Grid, n, k int, a, b *gpu.Buffer[Eight], c *gpu.Buffer[float32]) error {
 	l, err := quernTensorProduct.Begin(s, g)
 	if err != nil {
@@ -1712,9 +1712,9 @@ var quernSimilarities = gpu.NewKernel(compiled.Kernel{
 
 // LaunchSimilarities runs similarities on the grid g.
 //
-// similarities computes the products of all pairs of 16 vectors of int8 with
-// each other: c = v * vᵀ. A vector's bytes are side by side, so that v is read as
-// A, and as the transpose of B.
+// similarities computes the products of all pairs of 16 vectors of int8:
+// c = v * vᵀ. A vector's bytes are contiguous, so v is read as A, and as the
+// transpose of B.
 func LaunchSimilarities(s *gpu.Stream, g gpu.Grid, vectors *gpu.Buffer[[16]int8], c *gpu.Buffer[int32]) error {
 	l, err := quernSimilarities.Begin(s, g)
 	if err != nil {
@@ -1754,8 +1754,8 @@ var quernMoments = gpu.NewKernel(compiled.Kernel{
 // LaunchMoments runs moments on the grid g.
 //
 // moments computes xᵀ * x for samples of 16 numbers: the sums of the products of
-// each number with each other. A sample's numbers are side by side: x is read as
-// the transpose of A, and as B.
+// all pairs of numbers. A sample's numbers are contiguous, so x is read as the
+// transpose of A, and as B.
 func LaunchMoments(s *gpu.Stream, g gpu.Grid, samples *gpu.Buffer[[2][8]kernel.Float16], c *gpu.Buffer[float32]) error {
 	l, err := quernMoments.Begin(s, g)
 	if err != nil {
@@ -1798,8 +1798,8 @@ var quernSmallProduct = gpu.NewKernel(compiled.Kernel{
 
 // LaunchSmallProduct runs smallProduct on the grid g.
 //
-// smallProduct multiplies a 16xK matrix by a Kx8 one, straight from global
-// memory, in the format TF32.
+// smallProduct multiplies a 16xK matrix by a Kx8 matrix, directly from global
+// memory, in TF32.
 func LaunchSmallProduct(s *gpu.Stream, g gpu.Grid, a, b, c *gpu.Buffer[float32]) error {
 	l, err := quernSmallProduct.Begin(s, g)
 	if err != nil {
@@ -1836,7 +1836,7 @@ var quernZoom = gpu.NewKernel(compiled.Kernel{
 
 // LaunchZoom runs zoom on the grid g.
 //
-// zoom draws the middle of an image enlarged.
+// zoom magnifies the center of an image.
 func LaunchZoom(s *gpu.Stream, g gpu.Grid, factor float32, image *gpu.Texture2D[float32], w, h int, out *gpu.Buffer[float32]) error {
 	l, err := quernZoom.Begin(s, g)
 	if err != nil {
@@ -1871,7 +1871,7 @@ var quernEdges = gpu.NewKernel(compiled.Kernel{
 
 // LaunchEdges runs edges on the grid g.
 //
-// edges takes differences of neighbours, which exist beyond the image too.
+// edges subtracts the left neighbor from the right one, even beyond the image.
 func LaunchEdges(s *gpu.Stream, g gpu.Grid, image *gpu.Texture2D[float32], out *gpu.Buffer[float32]) error {
 	l, err := quernEdges.Begin(s, g)
 	if err != nil {
@@ -1900,7 +1900,7 @@ var quernAddHalves = gpu.NewKernel(compiled.Kernel{
 
 // LaunchAddHalves runs addHalves on the grid g.
 //
-// addHalves adds numbers of 16 bits, each sum rounded once.
+// addHalves adds 16-bit floats. Each sum is rounded once.
 func LaunchAddHalves(s *gpu.Stream, g gpu.Grid, x, y *gpu.Buffer[kernel.Float16]) error {
 	l, err := quernAddHalves.Begin(s, g)
 	if err != nil {
@@ -1928,7 +1928,7 @@ var quernNorm = gpu.NewKernel(compiled.Kernel{
 
 // LaunchNorm runs norm on the grid g.
 //
-// norm keeps the sum of many products in float32 and rounds the result.
+// norm accumulates many products in float32 and rounds the result.
 func LaunchNorm(s *gpu.Stream, g gpu.Grid, rows *gpu.Buffer[[64]kernel.BFloat16], out *gpu.Buffer[kernel.BFloat16]) error {
 	l, err := quernNorm.Begin(s, g)
 	if err != nil {
@@ -1957,7 +1957,7 @@ var quernLimitHalves = gpu.NewKernel(compiled.Kernel{
 
 // LaunchLimitHalves runs limitHalves on the grid g.
 //
-// limitHalves uses comparisons, which the operators of Go do not make.
+// limitHalves compares with methods, because Go's operators do not apply.
 func LaunchLimitHalves(s *gpu.Stream, g gpu.Grid, limit kernel.Float16, x *gpu.Buffer[kernel.Float16]) error {
 	l, err := quernLimitHalves.Begin(s, g)
 	if err != nil {
@@ -2021,7 +2021,7 @@ var quernScaleAny_kernel_BFloat16 = gpu.NewKernel(compiled.Kernel{
 
 // LaunchScaleAny runs scaleAny on the grid g.
 //
-// scaleAny is compiled for each type that it lists.
+// scaleAny is compiled for each type that its directive lists.
 func LaunchScaleAny[T float32 | kernel.Float16 | kernel.BFloat16](s *gpu.Stream, g gpu.Grid, a float32, x *gpu.Buffer[T]) error {
 	var k *gpu.Kernel
 	switch interface{}((*T)(nil)).(type) {
@@ -2118,7 +2118,7 @@ var quernPush = gpu.NewKernel(compiled.Kernel{
 
 // LaunchPush runs push on the grid g.
 //
-// push moves particles; each of the slices is read and written 16 bytes at a time.
+// push moves particles. It accesses each slice 16 bytes at a time.
 func LaunchPush(s *gpu.Stream, g gpu.Grid, dt float32, position, velocity *gpu.Buffer[kernel.Vec4[float32]]) error {
 	l, err := quernPush.Begin(s, g)
 	if err != nil {
@@ -2149,7 +2149,7 @@ var quernShade = gpu.NewKernel(compiled.Kernel{
 
 // LaunchShade runs shade on the grid g.
 //
-// shade is the light on surfaces with these normals.
+// shade computes the light on surfaces with the given normals.
 func LaunchShade(s *gpu.Stream, g gpu.Grid, light kernel.Vec3[float32], normals *gpu.Buffer[kernel.Vec3[float32]], out *gpu.Buffer[float32]) error {
 	l, err := quernShade.Begin(s, g)
 	if err != nil {
@@ -2213,7 +2213,7 @@ var quernFilter = gpu.NewKernel(compiled.Kernel{
 
 // LaunchFilter runs filter on the grid g.
 //
-// filter smooths and weighs by level.
+// filter smooths the input and weights it by level.
 func LaunchFilter(s *gpu.Stream, g gpu.Grid, radius int, in, out *gpu.Buffer[float32]) error {
 	l, err := quernFilter.Begin(s, g)
 	if err != nil {
@@ -2286,8 +2286,8 @@ var quernBlockSum = gpu.NewKernel(compiled.Kernel{
 
 // LaunchBlockSum runs blockSum on the grid g.
 //
-// blockSum adds the elements of x to sum[0]: each warp its own, then the first
-// warp the sums of all.
+// blockSum adds the elements of x to sum[0]. Each warp reduces its own elements,
+// then the first warp reduces the sums of all warps.
 func LaunchBlockSum(s *gpu.Stream, g gpu.Grid, x, sum *gpu.Buffer[float32]) error {
 	l, err := quernBlockSum.Begin(s, g)
 	if err != nil {
@@ -2325,8 +2325,8 @@ var quernCompact = gpu.NewKernel(compiled.Kernel{
 
 // LaunchCompact runs compact on the grid g.
 //
-// compact writes the elements of x that are not negative to out, in any order,
-// and their number to count[0]. A warp makes room with one atomic operation.
+// compact writes the nonnegative elements of x to out, in any order, and their
+// number to count[0]. Each warp reserves space with one atomic operation.
 func LaunchCompact(s *gpu.Stream, g gpu.Grid, x, out, count *gpu.Buffer[int32]) error {
 	l, err := quernCompact.Begin(s, g)
 	if err != nil {
@@ -2373,7 +2373,7 @@ var quernShuffles = gpu.NewKernel(compiled.Kernel{
 
 // LaunchShuffles runs shuffles on the grid g.
 //
-// shuffles hands values around in each warp.
+// shuffles exchanges values within each warp.
 func LaunchShuffles(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[int32]) error {
 	l, err := quernShuffles.Begin(s, g)
 	if err != nil {
@@ -2415,8 +2415,8 @@ var quernAgreements = gpu.NewKernel(compiled.Kernel{
 
 // LaunchAgreements runs agreements on the grid g.
 //
-// agreements counts, in each warp, how often each key occurs, and notes which
-// warps have one key only and which have a zero.
+// agreements counts how often each key occurs in a warp, and records which warps
+// have a single key and which have some zero keys.
 func LaunchAgreements(s *gpu.Stream, g gpu.Grid, keys *gpu.Buffer[uint32], count *gpu.Buffer[int32], single, zero *gpu.Buffer[bool]) error {
 	l, err := quernAgreements.Begin(s, g)
 	if err != nil {
@@ -2464,7 +2464,7 @@ var quernBounds = gpu.NewKernel(compiled.Kernel{
 
 // LaunchBounds runs bounds on the grid g.
 //
-// bounds reduces in the other ways that there are.
+// bounds uses the other reductions and the exclusive scan.
 func LaunchBounds(s *gpu.Stream, g gpu.Grid, x, out *gpu.Buffer[uint32]) error {
 	l, err := quernBounds.Begin(s, g)
 	if err != nil {
@@ -2498,7 +2498,7 @@ var quernReversed = gpu.NewKernel(compiled.Kernel{
 
 // LaunchReversed runs reversed on the grid g.
 //
-// reversed turns each warp's elements round, through shared memory.
+// reversed reverses each warp's elements through shared memory.
 func LaunchReversed(s *gpu.Stream, g gpu.Grid, x *gpu.Buffer[int32]) error {
 	l, err := quernReversed.Begin(s, g)
 	if err != nil {
@@ -2555,7 +2555,7 @@ var quernSummariseProgram = &ring.Program{Name: "summarise", Kernel: quernSummar
 
 // SpawnSummarise makes an actor with the handler summarise.
 //
-// summarise adds up all samples that it is sent. Its threads handle a message
+// summarise adds up all samples it receives. Its threads handle each message
 // together.
 func SpawnSummarise(ctx context.Context, rt *ring.Runtime, o ring.Options) (*ring.Actor[samples, summary], error) {
 	return ring.Spawn[summary, samples, summary](ctx, rt, quernSummariseProgram, o)
