@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 )
 
 // Device is an opened device. It is safe for concurrent use. Every call of
@@ -31,7 +32,7 @@ type Device struct {
 
 	// lease is held by every stream, event, buffer and loaded kernel, so that
 	// the driver's device is closed after them.
-	lease lease
+	lease lease.Lease
 
 	mu      sync.Mutex
 	streams []*Stream
@@ -206,7 +207,7 @@ func (d *Device) Close() error {
 	if err := d.notCalled(); err != nil {
 		return driverError("close", err)
 	}
-	first, destroy := d.lease.close()
+	first, destroy := d.lease.Close()
 	if !first {
 		return nil
 	}
@@ -256,7 +257,7 @@ func (d *Device) destroy() error {
 
 // release ends the hold of one object on the device.
 func (d *Device) release() error {
-	if d.lease.release() {
+	if d.lease.Release() {
 		return d.destroy()
 	}
 	return nil
@@ -280,7 +281,7 @@ func (d *Device) check() error {
 		return invalid("device is nil")
 	case d.drv == nil:
 		return invalid("device was not made by Open")
-	case d.lease.closed():
+	case d.lease.Closed():
 		return closedError("device " + d.id)
 	default:
 		return nil
@@ -292,7 +293,7 @@ func (d *Device) acquire() error {
 	if err := d.check(); err != nil {
 		return err
 	}
-	if !d.lease.acquire() {
+	if !d.lease.Acquire() {
 		return closedError("device " + d.id)
 	}
 	return nil

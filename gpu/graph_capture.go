@@ -149,8 +149,12 @@ func (c *capture) add(s *Stream, w driver.GraphNode, what string, holds ...hold)
 
 var errEnded = invalid("the recording of the graph has ended")
 
-// launch records a launch that has been checked.
-func (c *capture) launch(l *Launch, v *variant) error {
+// launch records a launch.
+func (c *capture) launch(l *Launch) error {
+	v, err := l.place()
+	if err != nil {
+		return err
+	}
 	holds := []hold{l.kernel}
 	for i := range l.params {
 		if m := l.params[i].memory; m != nil {

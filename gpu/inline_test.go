@@ -23,10 +23,10 @@ func TestMisuseOfCalls(t *testing.T) {
 		{second(InlineArg[int32](c, 1)), ErrInvalid, "gpu: change argument of inline launch saxpy: have int32, want int"},
 		{second(InlineArg[int](c, 4)), ErrInvalid, "gpu: change argument of inline launch saxpy: argument 4 of 4"},
 		{second(InlineArg[int](c, -1)), ErrInvalid, "gpu: change argument of inline launch saxpy: argument -1 of 4"},
-		{second(InlineArg[int](nil, 1)), ErrInvalid, "gpu: change argument of inline launch: call is nil"},
+		{second(InlineArg[int](nil, 1)), ErrInvalid, "gpu: change argument of inline launch: inline launch is nil"},
 		{(*InlineLaunch)(nil).Run(), ErrInvalid, "gpu: run inline launch: inline launch is nil"},
-		{func() error { c.Close(); c.Close(); return c.Run() }(), ErrClosed, "gpu: run call: call is closed"},
-		{second(InlineArg[int](c, 1)), ErrClosed, "gpu: change argument of inline launch: call is closed"},
+		{func() error { c.Close(); c.Close(); return c.Run() }(), ErrClosed, "gpu: run inline launch: inline launch is closed"},
+		{second(InlineArg[int](c, 1)), ErrClosed, "gpu: change argument of inline launch: inline launch is closed"},
 	} {
 		if got := fmt.Sprint(test.err); got != test.want || !errors.Is(test.err, test.is) {
 			t.Errorf("got  %s\nwant %s", got, test.want)

@@ -14,6 +14,7 @@ import (
 
 	"quern.dev/gpu/compiled"
 	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
 	"quern.dev/internal/limits"
 )
 
@@ -44,10 +45,10 @@ func faultKind(k compiled.SiteKind) FaultKind {
 // Kernel is a kernel that can be launched on any device. It is safe for
 // concurrent use.
 type Kernel struct {
-	launches sync.Pool // of *Launch
-	lease    lease     // held by launches, and by graphs and calls with one
-	err      error     // why it cannot be launched
-	limited  bool      // some variant has limits
+	launches sync.Pool   // of *Launch
+	lease    lease.Lease // held by launches, and by graphs and calls with one
+	err      error       // why it cannot be launched
+	limited  bool        // some variant has limits
 
 	info    kernelInfo
 	params  []driver.Param
@@ -142,7 +143,7 @@ func (k *Kernel) check() error {
 		return invalid("kernel is nil")
 	case k.launches.New == nil:
 		return invalid("kernel was not made by NewKernel")
-	case k.lease.closed():
+	case k.lease.Closed():
 		return closedError("kernel")
 	default:
 		return k.err

@@ -78,7 +78,7 @@ func (k *Kernel) Begin(s *Stream, g Grid) (*Launch, error) {
 	if err := s.check(); err != nil {
 		return nil, k.failed("launch", err)
 	}
-	if !k.lease.acquire() {
+	if !k.lease.Acquire() {
 		return nil, k.failed("launch", closedError("kernel"))
 	}
 	l := k.launches.Get().(*Launch)
@@ -216,16 +216,12 @@ func (l *Launch) submit() error {
 			return fmt.Errorf("argument %s: %w", l.kernel.info.Params[i].Name, err)
 		}
 	}
-	if n := l.stream.noted; n != nil {
-		n.add(l.kernel)
-		return nil
+	if r := l.stream.recorder(c); r != nil {
+		return r.launch(l)
 	}
 	v, err := l.place()
 	if err != nil {
 		return err
-	}
-	if c != nil {
-		return c.launch(l, v)
 	}
 	if err := l.stream.bounded(); err != nil {
 		return err
@@ -290,8 +286,15 @@ func (l *Launch) decide(r *loadedKernel) (number int, v *variant, err error) {
 		if v, err = r.variant(chosen); err != nil {
 			return 0, nil, err
 		}
-		if f.Grid, f.Block, err = v.resolve(l.grid); err != nil {
+		block, err := v.block(l.grid)
+		if err != nil {
 			return 0, nil, err
+		}
+		if block != f.Block { // few variants want other blocks than the base
+			if f.Grid, err = l.grid.blocksOf(block, k.info.Cluster); err != nil {
+				return 0, nil, err
+			}
+			f.Block = block
 		}
 	}
 	f.Shared, f.ID = l.grid.shared, r.frameID(chosen)

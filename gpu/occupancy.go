@@ -208,16 +208,25 @@ func (v *variant) chooseSizes(shared int) (sizes blockSizes, err error) {
 	return sizes, err
 }
 
-// resolve returns the blocks of a grid of the variant and the threads of a block.
-func (v *variant) resolve(g Grid) (blocks, block Dim3, err error) {
-	if g.rank == 0 {
-		return g.resolve(nil, v.info.Cluster)
+// block returns the threads of a block of a launch of the variant.
+func (v *variant) block(g Grid) (Dim3, error) {
+	if g.statesBlock() {
+		return g.block, nil
 	}
 	sizes, err := v.sizesWith(g.shared)
 	if err != nil {
+		return Dim3{}, err
+	}
+	return sizes[g.rank-1], nil
+}
+
+// resolve returns the blocks of a grid of the variant and the threads of a block.
+func (v *variant) resolve(g Grid) (blocks, block Dim3, err error) {
+	if block, err = v.block(g); err != nil {
 		return blocks, block, err
 	}
-	return g.resolve(sizes, v.info.Cluster)
+	blocks, err = g.blocksOf(block, v.info.Cluster)
+	return blocks, block, err
 }
 
 // variant is a loaded module.

@@ -264,14 +264,14 @@ func (h *hostMemory) fence(s *Stream) (fence, error) {
 		return f, nil
 	}
 	for s, f := range h.passed {
-		if s.lease.closed() {
+		if s.lease.Closed() {
 			if done, err := f.drv.Done(); done && err == nil {
 				f.close()
 				delete(h.passed, s)
 			}
 		}
 	}
-	if !s.dev.lease.acquire() {
+	if !s.dev.lease.Acquire() {
 		return fence{}, closedError("device " + s.dev.id)
 	}
 	drv, err := s.dev.drv.NewEvent(false)

@@ -310,7 +310,7 @@ func (p *Pool) dropOne(b *block) error {
 		})
 		return nil
 	}
-	if b.home.lease.acquire() {
+	if b.home.lease.Acquire() {
 		defer b.home.release()
 		var errs []error
 		for _, e := range b.pending {
@@ -352,7 +352,7 @@ func (p *Pool) settle(blocks []*block) error {
 	var homes []*Stream
 	var errs []error
 	for _, b := range blocks {
-		if slices.Contains(homes, b.home) || !b.home.lease.acquire() {
+		if slices.Contains(homes, b.home) || !b.home.lease.Acquire() {
 			continue
 		}
 		homes = append(homes, b.home)

@@ -193,7 +193,7 @@ func (x *Texture2D[T]) check(d *Device) error {
 		return invalid("texture is nil")
 	case x.mem == nil:
 		return invalid("texture was not made by NewTexture2D")
-	case x.closed.Load() || x.mem.lease.closed():
+	case x.closed.Load() || x.mem.lease.Closed():
 		return closedError("texture")
 	case x.mem.dev != d:
 		return otherDevice("texture", x.mem.dev, d)

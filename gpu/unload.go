@@ -24,7 +24,7 @@ func (k *Kernel) Close() error {
 			return k.failed("close kernel", err)
 		}
 	}
-	if _, destroy := k.lease.close(); destroy {
+	if _, destroy := k.lease.Close(); destroy {
 		return k.unload()
 	}
 	return nil
@@ -35,14 +35,14 @@ func (k *Kernel) acquire() error {
 	if err := k.check(); err != nil {
 		return err
 	}
-	if !k.lease.acquire() {
+	if !k.lease.Acquire() {
 		return closedError("kernel")
 	}
 	return nil
 }
 
 func (k *Kernel) release() {
-	if k.lease.release() {
+	if k.lease.Release() {
 		k.unload() // its error has nobody left to go to: Close has returned
 	}
 }
