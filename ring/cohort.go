@@ -233,7 +233,7 @@ func (c *cohort) begin() error {
 	for i, a := range c.actors {
 		t := &c.tenants[i]
 		t.runs = a.runs() && !t.stuck
-		t.vigil, t.asked = *c.rt.patient(), false
+		t.timer, t.asked = *c.rt.watchdog(), false
 		if t.runs {
 			atomic.AndUint64(c.command(i), ^uint64(leave))
 		} else {

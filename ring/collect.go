@@ -6,6 +6,7 @@ import (
 	"time"
 	"unsafe"
 
+	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 )
 
@@ -13,7 +14,7 @@ import (
 // there is no reply.
 func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.Pointer) error {
 	begin := c.meter.begin(p.ticket)
-	wait, among := c.patience(), false
+	wait, among := c.backoff(), false
 	defer func() {
 		if among {
 			c.rt.messages.waiting.Add(-1)
@@ -49,9 +50,9 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 		}
 		if !among {
 			among = true
-			wait.among(int(c.rt.messages.waiting.Add(1)))
+			wait.Join(int(c.rt.messages.waiting.Add(1)))
 		}
-		if wait.pause() {
+		if wait.Pause() {
 			c.refill()
 			c.server.kick()
 			if err := c.patient(ctx, op, &p); err != nil {
@@ -61,13 +62,12 @@ func (c *core) collect(ctx context.Context, op string, p pending, reply unsafe.P
 	}
 }
 
-// patience is that of those who wait for the actor. A handler in Go runs once they
-// let it.
-func (c *core) patience() patience {
+// backoff is how to wait for the actor. A handler in Go runs once the processor is free.
+func (c *core) backoff() backoff.Wait {
 	if c.pulls {
-		return patience{turns: looking}
+		return backoff.Yielding()
 	}
-	return patience{}
+	return backoff.Wait{}
 }
 
 // locate looks whether a message has left the queue, and reports whether it is in

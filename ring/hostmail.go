@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 )
 
@@ -184,27 +183,15 @@ func (c *core) refuse(e *envelope, msg unsafe.Pointer) {
 	q.removed++
 }
 
-// Looks at empty bags: first without a pause, then with one that doubles.
-const (
-	bagLooks    = 2000
-	shortestNap = 20 * time.Microsecond
-	longestNap  = 2 * time.Millisecond
-)
-
 // pollBags collects messages as long as the runtime is open.
 func (rt *Runtime) pollBags() {
-	looks, nap := 0, shortestNap
+	wait := backoff.Yielding()
 	for !rt.ending() {
 		if rt.collectBags() > 0 {
-			looks, nap = 0, shortestNap
+			wait = backoff.Yielding()
 			continue
 		}
-		if looks++; looks < bagLooks {
-			runtime.Gosched()
-			continue
-		}
-		time.Sleep(nap)
-		nap = min(nap+nap/4, longestNap)
+		wait.Pause()
 	}
 }
 

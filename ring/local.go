@@ -11,8 +11,10 @@ import (
 	"time"
 
 	"quern.dev/gpu"
+	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/loop"
 	"quern.dev/ring/internal/mail"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // local is an actor's block on a device whose kernels run in their caller: the
@@ -44,9 +46,9 @@ type local struct {
 	waiters []*waiter // guarded by door
 	waiting atomic.Int32
 
-	epoch atomic.Uint32 // of the run
-	stuck atomic.Bool   // a message has taken longer than the runtime's patience
-	vigil vigil         // the watchdog's
+	epoch atomic.Uint32  // of the run
+	stuck atomic.Bool    // a message has taken longer than the runtime's patience
+	timer watchdog.Timer // the watchdog's
 	_     [cacheLine]byte
 }
 
@@ -386,12 +388,6 @@ func (l *local) hold() error {
 	return nil
 }
 
-// Pauses between looks whether a block has ended.
-const (
-	haltYields = 200 // before the first pause
-	haltPause  = 50 * time.Microsecond
-)
-
 // halt takes the turns of blocks, each at the end of the message that its handler is at.
 // All are asked to leave before it waits for any. It returns those whose handlers
 // do not return within the runtime's patience: their turns it does not have. A block
@@ -400,11 +396,11 @@ func halt(list []*local) (stuck []*local) {
 	for _, l := range list {
 		l.halting.Add(1)
 	}
-	vigils := make([]vigil, len(list))
+	timers := make([]watchdog.Timer, len(list))
 	left := len(list)
 	done := make([]bool, len(list))
-	for i := 0; left > 0; i++ {
-		looks := i > haltYields
+	wait, checks := backoff.Yielding(), false
+	for left > 0 {
 		for k, l := range list {
 			if done[k] {
 				continue
@@ -416,25 +412,23 @@ func halt(list []*local) (stuck []*local) {
 				continue
 			}
 			atomic.OrUint64(l.cohort.command(l.block), leave)
-			if !looks {
+			if !checks {
 				continue
 			}
-			v, call := &vigils[k], l.call.Load()
-			v.patience = l.cohort.rt.config.Patience
+			t, call := &timers[k], l.call.Load()
+			t.Timeout = l.cohort.rt.config.Patience
 			switch {
-			case l.stuck.Load(), call != nil && call.Running() && v.look(time.Now(), l.far()):
+			case l.stuck.Load(), call != nil && call.Running() && t.Check(time.Now(), l.far()):
 				l.release()
 				stuck = append(stuck, l)
 				done[k] = true
 				left--
 			case call == nil || !call.Running():
-				v.rest()
+				t.Stop()
 			}
 		}
-		if looks && left > 0 {
-			time.Sleep(haltPause)
-		} else if left > 0 {
-			runtime.Gosched()
+		if left > 0 {
+			checks = wait.Pause()
 		}
 	}
 	return stuck
@@ -470,7 +464,7 @@ func (l *local) room() error { return nil }
 
 // newLocal makes the server of an actor in a block. c.mu is held.
 func (c *cohort) newLocal(i int, a *core) *local {
-	l := &local{cohort: c, actor: a, block: i, holds: int(c.holds.Load()), vigil: *c.rt.patient()}
+	l := &local{cohort: c, actor: a, block: i, holds: int(c.holds.Load()), timer: *c.rt.watchdog()}
 	l.cursors = c.hostCursors.Data()[i*mail.CursorWords:][:mail.CursorWords]
 	if i == len(c.locals) {
 		c.locals = append(c.locals, l)
@@ -608,7 +602,7 @@ func (l *local) overdue() error { return stuckOf([]*local{l}) }
 
 // watchLocal looks for handlers that do not return.
 func (rt *Runtime) watchLocal() {
-	ticker := time.NewTicker(max(rt.patient().pause(), time.Millisecond))
+	ticker := time.NewTicker(max(rt.watchdog().Interval(), time.Millisecond))
 	defer ticker.Stop()
 	for {
 		select {
@@ -619,20 +613,20 @@ func (rt *Runtime) watchLocal() {
 		runtime.Gosched()
 		for _, c := range rt.all() {
 			for _, l := range c.blocks() {
-				l.look(time.Now())
+				l.check(time.Now())
 			}
 		}
 	}
 }
 
-// look finds out whether the block has been at one message for too long.
-func (l *local) look(now time.Time) {
+// check finds out whether the block has been at one message for too long.
+func (l *local) check(now time.Time) {
 	call := l.call.Load()
 	running := call != nil && l.epoch.Load() != 0 && atomic.LoadUint64(l.cohort.left(l.block)) == 0 && call.Running()
 	switch {
 	case !running:
-		l.vigil.rest()
-	case l.vigil.look(now, l.far()) && !l.stuck.Swap(true):
+		l.timer.Stop()
+	case l.timer.Check(now, l.far()) && !l.stuck.Swap(true):
 		if l.byWorker.Load() {
 			l.cohort.rt.workers.lose()
 		}

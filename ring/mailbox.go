@@ -3,7 +3,6 @@ package ring
 import (
 	"runtime"
 	"sync/atomic"
-	"time"
 	"unsafe"
 
 	"quern.dev/ring/internal/mail"
@@ -567,56 +566,3 @@ func (m *mailbox) settleNext(why error) (cursor uint32, found bool) {
 	m.settle(ticket, mail.HandlerFailed)
 	return uint32(ticket + 1), true
 }
-
-// patience is how a wait goes from looking again at once, over letting other
-// goroutines run, to sleeping.
-type patience struct {
-	turns int
-	crowd int // goroutines that wait, as far as that is known
-}
-
-// Turns of each kind: looking takes some tens of microseconds, yielding around a
-// millisecond. Sleeps become longer after dozing more turns.
-const (
-	looking  = 4000
-	yielding = 8000
-	dozing   = 2000
-
-	shortSleep = 50 * time.Microsecond
-	longSleep  = time.Millisecond
-)
-
-// spin is how many goroutines for each processor may look without a pause.
-const spin = 2
-
-// among begins a wait beside others: if they are many only those that sleep leave
-// time for the rest.
-func (p *patience) among(crowd int) {
-	switch p.crowd = crowd; {
-	case crowd > 64*runtime.GOMAXPROCS(0):
-		p.turns = looking + yielding
-	case crowd > spin*runtime.GOMAXPROCS(0):
-		p.turns = looking
-	}
-}
-
-// pause waits before the next look. It reports whether that is also the time to
-// look at what is rare: cancelled contexts, actors that have failed.
-func (p *patience) pause() bool {
-	p.turns++
-	switch {
-	case p.turns < looking:
-		return p.turns&255 == 0
-	case p.turns < looking+yielding:
-		runtime.Gosched()
-		return p.turns&15 == 0
-	case p.turns < looking+yielding+dozing:
-		time.Sleep(max(shortSleep, time.Duration(p.crowd)*time.Microsecond))
-	default:
-		time.Sleep(max(longSleep, time.Duration(p.crowd)*time.Microsecond))
-	}
-	return true
-}
-
-// asleep reports whether pauses have become sleeps.
-func (p *patience) asleep() bool { return p.turns >= looking+yielding }

@@ -8,6 +8,7 @@ import (
 	"unsafe"
 
 	"quern.dev/kernel"
+	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 )
 
@@ -130,10 +131,9 @@ func (d *double) run(t testing.TB) {
 				return
 			default:
 			}
-			var p patience
-			p.turns = looking
-			for d.step(32) == 0 && !p.asleep() {
-				p.pause()
+			wait := backoff.Yielding()
+			for d.step(32) == 0 && !wait.Sleeps() {
+				wait.Pause()
 				select {
 				case <-stop:
 					return

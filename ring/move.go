@@ -3,6 +3,7 @@ package ring
 import (
 	"math"
 
+	"quern.dev/ring/internal/backoff"
 	"quern.dev/ring/internal/mail"
 )
 
@@ -182,7 +183,7 @@ func (c *core) keepMoving() {
 }
 
 func (c *core) moveAll() {
-	wait := patience{turns: looking}
+	wait := backoff.Yielding()
 	for {
 		c.queue.mu.Lock()
 		before := c.queue.length.Load()
@@ -196,9 +197,9 @@ func (c *core) moveAll() {
 		}
 		c.queue.mu.Unlock()
 		if left != before {
-			wait.turns = looking
+			wait = backoff.Yielding()
 		}
 		c.server.kick()
-		wait.pause()
+		wait.Pause()
 	}
 }

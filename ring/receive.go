@@ -51,7 +51,8 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 		return 0, c.about("receive", err)
 	}
 	defer c.receiving.unlock()
-	wait, over := c.patience(), false
+	wait, over := c.backoff(), false
+	handled := 0 // turns in which there was something
 	for {
 		got, err := 0, error(nil)
 		var first *mailbox // with messages that are not handled
@@ -80,12 +81,12 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 				return 0, err
 			}
 			if done {
-				if wait.turns++; wait.turns&1023 != 0 {
+				if handled++; handled&1023 != 0 {
 					continue
 				}
 			}
 		}
-		if !wait.pause() {
+		if !wait.Pause() {
 			continue
 		}
 		c.refill()
@@ -94,7 +95,7 @@ func (c *core) receive(ctx context.Context, replies unsafe.Pointer, n int, head 
 			return 0, c.about("receive", err)
 		}
 		over = c.handlesNoMore() // before the next look, which finds all that it has done
-		if first == nil && !over && wait.asleep() && c.queue.length.Load() == 0 {
+		if first == nil && !over && wait.Sleeps() && c.queue.length.Load() == 0 {
 			c.park(ctx)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"quern.dev/gpu"
 	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // Config says how a runtime works. The zero value has the defaults.
@@ -164,8 +165,8 @@ func (rt *Runtime) Number() uint64 {
 	return rt.number
 }
 
-// patient returns a vigil with the runtime's patience.
-func (rt *Runtime) patient() *vigil { return &vigil{patience: rt.config.Patience} }
+// watchdog returns a timer of Config.Patience.
+func (rt *Runtime) watchdog() *watchdog.Timer { return watchdog.New(rt.config.Patience) }
 
 // Device returns the device of the actors.
 func (rt *Runtime) Device() *gpu.Device {
@@ -328,7 +329,7 @@ func (rt *Runtime) watch() {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var guarded time.Time
-	often := rt.patient().pause() / 2 // so that looks come on time in spite of the other work
+	often := rt.watchdog().Interval() / 2 // so that looks come on time in spite of the other work
 	for {
 		select {
 		case <-rt.done:
