@@ -45,7 +45,7 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	defer p.mu.Unlock()
 	m.site = here()
 	if idle { // else the first use on a stream waits for s
-		m.block.settled = true
+		m.pooled().settled = true
 	}
 	return m, nil
 }

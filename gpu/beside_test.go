@@ -295,7 +295,7 @@ func TestResidentsThatGoInBetween(t *testing.T) {
 	}
 	closeAll(t, h, b)
 	plain := alloc[byte](t, d, 100)
-	if plain.mem.block != nil {
+	if plain.mem.pooled() != nil {
 		t.Error("memory is taken from the pool without residents")
 	}
 	d.AddPersistent(w)
@@ -350,7 +350,7 @@ func TestDevicesWithoutResidentKernelsKeepNothing(t *testing.T) {
 		d.AddPersistent(new(watcher))
 		b := alloc[byte](t, d, 1<<16)
 		closeAll(t, b, allocHost[byte](t, d, 1<<16))
-		if b.mem.block != nil || d.beside.kept > 0 {
+		if b.mem.pooled() != nil || d.beside.kept > 0 {
 			t.Errorf("%s keeps memory", backend)
 		}
 		closeAll(t, d)
@@ -385,7 +385,7 @@ func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 		do(t, Fill(s, b, 1))
 		closeAll(t, s)
 	}
-	if n := len(b.mem.block.visitors); n > 1 {
+	if n := len(b.mem.pooled().visitors); n > 1 {
 		t.Errorf("the memory knows %d streams", n)
 	}
 	closeAll(t, b)

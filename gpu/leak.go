@@ -147,7 +147,7 @@ func (d *Device) allocations() []allocation {
 	d.mu.Lock()
 	var all []allocation
 	for m := range d.memory {
-		if m.host == nil && m.parent == nil {
+		if m.host() == nil && m.view() == nil {
 			all = append(all, m.allocation())
 		}
 	}

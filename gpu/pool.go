@@ -255,7 +255,7 @@ func (p *Pool) hand(b *block, size int64) *handle {
 	h := &p.handles[0]
 	p.handles = p.handles[1:]
 	m := &h.memory
-	m.dev, m.drv, m.size, m.host, m.block = p.dev, b.mem, size, b.host, b
+	m.dev, m.drv, m.size, m.storage = p.dev, b.mem, size, b
 	if b.host != nil {
 		hostRanges.own(b.host.at, m)
 	}

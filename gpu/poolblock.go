@@ -68,6 +68,18 @@ type block struct {
 	prev, next *block // in a list
 }
 
+func (b *block) noun() string {
+	if b.host != nil {
+		return "host buffer"
+	}
+	return "buffer"
+}
+
+func (b *block) lent() bool { return true }
+
+// free gives the block back to its pool.
+func (b *block) free(*memory) error { return b.pool.put(b) }
+
 // blockList is a list of blocks.
 type blockList struct{ first, last *block }
 
@@ -296,7 +308,7 @@ func (p *Pool) drop(blocks []*block) error {
 
 func (p *Pool) dropOne(b *block) error {
 	if b.host != nil {
-		return b.host.free(p.dev)
+		return b.host.release(p.dev)
 	}
 	if !p.async {
 		return unlessLost(p.drv.Free(nil, b.mem))

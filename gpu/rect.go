@@ -316,7 +316,7 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 	if err := copyBox(s.drv, c); err != nil {
 		return driverError(doing, err)
 	}
-	return driverError(doing, h.part.mem.host.used(s))
+	return driverError(doing, h.part.mem.host().used(s))
 }
 
 // overlap reports whether the two sides of a copy within one allocation have bytes
