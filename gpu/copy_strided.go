@@ -1,15 +1,14 @@
 package gpu
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math/bits"
 	"runtime"
-	"slices"
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/strided"
 )
 
 // Strided says which elements of a Go slice are those of an array of any number
@@ -40,7 +39,7 @@ func CopyInStrided[T any](s *Stream, dst *Buffer[T], src []T, v Strided) error {
 	if err != nil || dst.length == 0 {
 		return driverError(doing, err)
 	}
-	err = s.fillIn(dst.at(), dst.bytes(), func(chunk []byte, at int64) { gather(chunk, src, l, at) })
+	err = s.fillIn(dst.at(), dst.bytes(), func(chunk []byte, at int64) { strided.Gather(chunk, src, l, at) })
 	runtime.KeepAlive(src)
 	return driverError(doing, err)
 }
@@ -61,7 +60,7 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 	}
 	defer src.mem.release()
 	l, err := v.layout(len(dst), src.length)
-	if err == nil && !l.distinct() {
+	if err == nil && !l.Distinct() {
 		err = invalid("elements of shape %v with strides %v are not all different", v.Shape, v.Stride)
 	}
 	if err != nil {
@@ -71,7 +70,7 @@ func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, 
 		return driverError(doing, err)
 	}
 	if src.length > 0 {
-		err := s.takeOut(src.at(), src.bytes(), func(chunk []byte, at int64) { scatter(dst, chunk, l, at) })
+		err := s.takeOut(src.at(), src.bytes(), func(chunk []byte, at int64) { strided.Scatter(dst, chunk, l, at) })
 		runtime.KeepAlive(dst)
 		if err != nil {
 			return driverError(doing, err)
@@ -117,18 +116,9 @@ func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at 
 	return nil
 }
 
-// layout is a Strided that lies in its slice, with as few dimensions as there can
-// be, at least one.
-type layout struct {
-	first int
-	dims  []dimension // outermost first
-}
-
-type dimension struct{ n, stride int }
-
 // layout checks that the elements of v are in a slice of the given length, and
 // that they are as many as wanted.
-func (v Strided) layout(length, wanted int) (*layout, error) {
+func (v Strided) layout(length, wanted int) (*strided.Layout, error) {
 	if len(v.Shape) != len(v.Stride) {
 		return nil, invalid("shape %v with strides %v", v.Shape, v.Stride)
 	}
@@ -147,17 +137,14 @@ func (v Strided) layout(length, wanted int) (*layout, error) {
 		return nil, invalid("shape %v for a buffer of %s", v.Shape, count(wanted, "element"))
 	}
 	if total == 0 {
-		return &layout{dims: []dimension{{}}}, nil
+		return strided.New(0), nil
 	}
 	if err := v.checkRange(length); err != nil {
 		return nil, err
 	}
-	l := &layout{first: v.Offset}
+	l := strided.New(v.Offset)
 	for i, n := range v.Shape {
-		l.add(dimension{n, v.Stride[i]})
-	}
-	if len(l.dims) == 0 {
-		l.dims = []dimension{{1, 1}}
+		l.Add(n, v.Stride[i])
 	}
 	return l, nil
 }
@@ -181,187 +168,6 @@ func (v Strided) checkRange(length int) error {
 		*room -= reach
 	}
 	return nil
-}
-
-// add adds an inner dimension, to the one before if they are one.
-func (l *layout) add(d dimension) {
-	if d.n == 1 && len(l.dims) > 0 {
-		return
-	}
-	if k := len(l.dims) - 1; k >= 0 && l.dims[k].n == 1 {
-		l.dims = l.dims[:k]
-	}
-	if k := len(l.dims) - 1; k >= 0 && l.dims[k].stride == d.n*d.stride {
-		l.dims[k] = dimension{l.dims[k].n * d.n, d.stride}
-		return
-	}
-	l.dims = append(l.dims, d)
-}
-
-// distinct reports whether no element of the slice occurs twice.
-func (l *layout) distinct() bool {
-	dims := slices.Clone(l.dims)
-	slices.SortFunc(dims, func(a, b dimension) int { return cmp.Compare(abs(a.stride), abs(b.stride)) })
-	reach, total, nested := 0, 1, true
-	for _, d := range dims {
-		nested = nested && (d.n <= 1 || abs(d.stride) > reach)
-		reach += (d.n - 1) * abs(d.stride)
-		total *= d.n
-	}
-	// Each dimension may step over all that the finer ones reach. If not, no more
-	// elements than there are places are marked one by one.
-	return nested || total <= reach+1 && l.mark(reach, total)
-}
-
-// mark reports whether no element occurs twice, of a total number of them that
-// reach over one more place than reach.
-func (l *layout) mark(reach, total int) bool {
-	low := l.first
-	for _, d := range l.dims {
-		low += min(0, (d.n-1)*d.stride)
-	}
-	seen, twice := make([]uint64, reach/64+1), false
-	l.runs(0, total, func(r run) {
-		r.pairs(func(place, _ int) {
-			bit := uint64(1) << ((place - low) % 64)
-			twice = twice || seen[(place-low)/64]&bit != 0
-			seen[(place-low)/64] |= bit
-		})
-	})
-	return !twice
-}
-
-// run is a piece of a layout: rows of n elements that are a stride apart, from
-// element at of the slice, the number i of the layout.
-type run struct {
-	at, i           int
-	rows, rowStride int
-	n, stride       int
-}
-
-// runs calls f for the elements lo to hi-1 in order.
-func (l *layout) runs(lo, hi int, f func(run)) {
-	inner := l.dims[len(l.dims)-1]
-	outer := l.dims[:len(l.dims)-1]
-	index := make([]int, len(outer))
-	at, rest := l.first, lo/inner.n
-	for k := len(outer) - 1; k >= 0; k-- {
-		index[k] = rest % outer[k].n
-		rest /= outer[k].n
-		at += index[k] * outer[k].stride
-	}
-	skip := lo % inner.n
-	for i := lo; i < hi; {
-		r := run{at: at + skip*inner.stride, i: i, rows: 1, n: min(inner.n-skip, hi-i), stride: inner.stride}
-		if k := len(outer) - 1; k >= 0 && r.n == inner.n {
-			r.rows, r.rowStride = min(outer[k].n-index[k], (hi-i)/r.n), outer[k].stride
-			index[k] += r.rows - 1
-			at += (r.rows - 1) * r.rowStride
-		}
-		f(r)
-		i, skip = i+r.rows*r.n, 0
-		for k := len(outer) - 1; k >= 0; k-- {
-			index[k]++
-			at += outer[k].stride
-			if index[k] < outer[k].n {
-				break
-			}
-			at -= index[k] * outer[k].stride
-			index[k] = 0
-		}
-	}
-}
-
-// tileRows is the number of rows of a run that are taken together if their
-// elements are nearer to each other than those of one row, as in a transpose:
-// half a cache line of 4-byte elements.
-const tileRows = 8
-
-// pairs calls f for each element of the run: its place in the slice, and its
-// number less i.
-func (r *run) pairs(f func(place, number int)) {
-	together := 1
-	if abs(r.rowStride) < abs(r.stride) {
-		together = tileRows
-	}
-	for first := 0; first < r.rows; first += together {
-		rows := min(together, r.rows-first)
-		at, number := r.at+first*r.rowStride, first*r.n
-		for k := range r.n {
-			for row := range rows {
-				f(at+k*r.stride+row*r.rowStride, number+k+row*r.n)
-			}
-		}
-	}
-}
-
-func abs(n int) int { return max(n, -n) }
-
-// gather writes the bytes from at on of the elements, one after the other, to
-// chunk.
-func gather[T any](chunk []byte, src []T, l *layout, at int64) {
-	dst, first, ok := elementsOf[T](chunk, at)
-	if !ok {
-		byBytes(chunk, src, l, at, func(part, element []byte) { copy(part, element) })
-		return
-	}
-	l.runs(first, first+len(dst), func(r run) {
-		to := dst[r.i-first:][:r.rows*r.n]
-		if r.stride == 1 {
-			for row := range r.rows {
-				copy(to[row*r.n:][:r.n], src[r.at+row*r.rowStride:])
-			}
-			return
-		}
-		r.pairs(func(place, number int) { to[number] = src[place] })
-	})
-}
-
-// scatter is the reverse of gather.
-func scatter[T any](dst []T, chunk []byte, l *layout, at int64) {
-	src, first, ok := elementsOf[T](chunk, at)
-	if !ok {
-		byBytes(chunk, dst, l, at, func(part, element []byte) { copy(element, part) })
-		return
-	}
-	l.runs(first, first+len(src), func(r run) {
-		from := src[r.i-first:][:r.rows*r.n]
-		if r.stride == 1 {
-			for row := range r.rows {
-				copy(dst[r.at+row*r.rowStride:], from[row*r.n:][:r.n])
-			}
-			return
-		}
-		r.pairs(func(place, number int) { dst[place] = from[number] })
-	})
-}
-
-// elementsOf returns a chunk as elements, and the number of the first, if the
-// chunk begins and ends with whole ones.
-func elementsOf[T any](chunk []byte, at int64) (elements []T, first int, ok bool) {
-	var zero T
-	size := int64(unsafe.Sizeof(zero))
-	p := unsafe.Pointer(unsafe.SliceData(chunk))
-	if at%size != 0 || int64(len(chunk))%size != 0 || uintptr(p)%unsafe.Alignof(zero) != 0 {
-		return nil, 0, false
-	}
-	return unsafe.Slice((*T)(p), int64(len(chunk))/size), int(at / size), true
-}
-
-// byBytes calls move for the part of chunk, whose first byte has number at, and
-// the bytes of the element that belong together.
-func byBytes[T any](chunk []byte, elements []T, l *layout, at int64, move func(part, element []byte)) {
-	var zero T
-	size := int64(unsafe.Sizeof(zero))
-	end := at + int64(len(chunk))
-	l.runs(int(at/size), int((end+size-1)/size), func(r run) {
-		r.pairs(func(place, number int) {
-			begin := int64(r.i+number) * size
-			lo, hi := max(begin, at), min(begin+size, end)
-			e := unsafe.Slice((*byte)(unsafe.Pointer(&elements[place])), size)
-			move(chunk[lo-at:hi-at], e[lo-begin:hi-begin])
-		})
-	})
 }
 
 // String returns v in the form "offset 3, shape [4 5], strides [5 1]".
