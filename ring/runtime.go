@@ -12,7 +12,8 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/loop"
+	"quern.dev/ring/internal/watchdog"
 )
 
 // Config says how a runtime works. The zero value has the defaults.
@@ -80,7 +81,7 @@ type Runtime struct {
 	crowded   atomic.Bool // more actors are active than can be resident
 
 	payloads *PayloadMemory
-	mail     mail
+	messages messages
 	groups   groups
 
 	hosts    atomic.Bool // there have been host actors
@@ -129,7 +130,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		config.Life = min(config.Life, limitedLife)
 	}
 	rt := &Runtime{number: runtimes.Add(1), dev: dev, config: config, resident: dev.Backend() == gpu.CUDA, actors: map[string]*core{}, done: make(chan struct{})}
-	rt.mail.open(rt, config.DeadLetters)
+	rt.messages.open(rt, config.DeadLetters)
 	rt.perCycle = 1
 	if rate := dev.Attributes().ClockRate; rt.resident && rate > 0 {
 		rt.perCycle = 1e6 / float64(rate)
@@ -164,8 +165,8 @@ func (rt *Runtime) Number() uint64 {
 	return rt.number
 }
 
-// patient returns a vigil with the runtime's patience.
-func (rt *Runtime) patient() *vigil { return &vigil{patience: rt.config.Patience} }
+// watchdog returns a timer of Config.Patience.
+func (rt *Runtime) watchdog() *watchdog.Timer { return watchdog.New(rt.config.Patience) }
 
 // Device returns the device of the actors.
 func (rt *Runtime) Device() *gpu.Device {
@@ -176,7 +177,7 @@ func (rt *Runtime) Device() *gpu.Device {
 }
 
 // place finds a cohort with room, nil if there is none.
-func (rt *Runtime) place(p *Program, shape actor.Shape) *cohort {
+func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
 	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
 		if c.program == p && c.shape == shape && c.spacious() {
 			return c
@@ -194,7 +195,7 @@ const (
 )
 
 // sizeOf is the size of the next cohort of a handler.
-func (rt *Runtime) sizeOf(p *Program, shape actor.Shape) int {
+func (rt *Runtime) sizeOf(p *Program, shape loop.Shape) int {
 	rt.mu.Lock()
 	defer rt.mu.Unlock()
 	size := firstCohort
@@ -328,7 +329,7 @@ func (rt *Runtime) watch() {
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
 	var guarded time.Time
-	often := rt.patient().pause() / 2 // so that looks come on time in spite of the other work
+	often := rt.watchdog().Interval() / 2 // so that looks come on time in spite of the other work
 	for {
 		select {
 		case <-rt.done:

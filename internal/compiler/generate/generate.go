@@ -273,6 +273,9 @@ func writeInfo(b *bytes.Buffer, p *frontend.Package, k *compiler.Kernel, imports
 	name := k.IR.Name
 	gpu, compiled := imports.Name(gpuPath), imports.Name(compiledPath)
 	qualify := qualifier(p, imports)
+	if p.ActorOf(name) != nil {
+		qualify = (*types.Package).Name // nothing names the types: there is no launcher
+	}
 	sig := signatureOf(p, k)
 
 	fmt.Fprintf(b, "\nvar %s = %s.NewKernel(%s.Kernel{\n", infoName(name), gpu, compiled)

@@ -1,6 +1,10 @@
-package actor
+package loop
 
-import "quern.dev/kernel"
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/actor"
+	"quern.dev/ring/internal/mail"
+)
 
 // Looks at an empty inbox between readings of the timer, which is slow; looks at
 // the post alone between those at the host's memory, which is far; and looks at an
@@ -68,13 +72,13 @@ type Status struct {
 // in one look, one of another in two. Its dynamic shared memory has Shape.Batch
 // cells.
 func Serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
-	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action) {
+	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action) {
 	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), false, kernel.Thread.Sync, seeInBlock, glanceInBlock, finishInBlock, repliedInBlock, agreeInBlock)
 }
 
 // ServeWarp is Serve for blocks of at most a warp.
 func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
-	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action) {
+	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action) {
 	serve(t, s, control, cursors, states, inbox, outbox, post, host, handle, kernel.Shared[Status](t), true, kernel.Thread.SyncWarp, seeInWarp, glanceInWarp, finishInWarp, repliedInWarp, agreeInWarp)
 }
 
@@ -92,7 +96,7 @@ func ServeWarp[State, In, Out any](t kernel.Thread, s Shape, control []uint64, c
 //
 //quern:unchecked
 func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, cursors []uint32, states []State, inbox, outbox, post, host []uint64,
-	handle func(kernel.Thread, *Context, *State, *In, *Out) kernel.Action, sh *Status, swift bool,
+	handle func(kernel.Thread, *actor.Context, *State, *In, *Out) kernel.Action, sh *Status, swift bool,
 	sync func(kernel.Thread), see func(t kernel.Thread, far bool, from []uint64, at int, role, want, words, tries, leave uint32) (v uint64, left uint32, alone bool),
 	glance func(t kernel.Thread, word *uint64, want, tries uint32) (v uint64, left uint32),
 	finish func(t kernel.Thread, sh *Status, outcome, calls uint32), replied func(t kernel.Thread, outcome, wanted uint32) bool, agree func(t kernel.Thread, sh *Status, outcome, calls uint32) (uint32, bool)) {
@@ -103,23 +107,23 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	me := t.BlockIdx.X + int(s.First)
 	threads, thread, first := uint32(t.BlockDim.X), uint32(t.ThreadIdx.X), t.ThreadIdx.X == 0
 	last := threads - 1 - thread // counted from the last thread
-	command := control[me*ControlWords : (me+1)*ControlWords]
-	cursor := cursors[me*CursorWords : (me+1)*CursorWords]
-	slots := s.Slots + (Levels-1)*s.SideSlots
+	command := control[me*mail.ControlWords : (me+1)*mail.ControlWords]
+	cursor := cursors[me*mail.CursorWords : (me+1)*mail.CursorWords]
+	slots := s.Slots + (mail.Levels-1)*s.SideSlots
 	mailboxes := inbox[me*int(slots*s.InStep) : (me+1)*int(slots*s.InStep)]
 	answers := outbox[me*int(slots*s.OutStep) : (me+1)*int(slots*s.OutStep)]
 
-	mailbox := cursor[Box]
-	c := Context{Post: post, Host: host, Mailbox: mailbox, ID: cursor[Number], Wakes: s.Wakes, Words: words}
-	box := post[int(mailbox)*BoxWords : (int(mailbox)+1)*BoxWords]
-	mailSlots := uint32(box[BoxSlots])
-	mail := post[int(box[BoxRing]) : int(box[BoxRing])+int(mailSlots*s.InStep)]
-	mailNext := uint32(box[BoxHead])
-	routes := cursor[Routes]
+	mailbox := cursor[mail.Box]
+	c := actor.Context{Mail: mail.Sender{Post: post, Host: host, Mailbox: mailbox, ID: cursor[mail.Number], Wakes: s.Wakes, Words: words}}
+	box := post[int(mailbox)*mail.BoxWords : (int(mailbox)+1)*mail.BoxWords]
+	mailSlots := uint32(box[mail.BoxSlots])
+	posts := post[int(box[mail.BoxRing]) : int(box[mail.BoxRing])+int(mailSlots*s.InStep)]
+	mailNext := uint32(box[mail.BoxHead])
+	routes := cursor[mail.Routes]
 	// The last look found a message. A launch may end after one: if the one before handled
 	// a message of the program, messages of actors come first now; otherwise a program that
 	// always has a message ready starves them.
-	served := cursor[AtSource] == MiddleLevel
+	served := cursor[mail.AtSource] == mail.MiddleLevel
 
 	born, since := int64(0), int64(0)    // of the first thread; since 0 if the timer was not read since the last message
 	leave, empty := uint32(0), uint32(0) // of the first thread
@@ -127,7 +131,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		sh.Finished, sh.Outcome = [2]uint32{}, [2]uint32{} // the first thread may not return to say what the outcome is
 		sh.Missing[0], sh.Dated[0], sh.Leave[0], sh.Took = untouched, 0, 0, 0
 		sh.Hint[0], sh.Higher[0], sh.Lower[0], sh.Equal[0] = 0, 0, 0, 0
-		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[Command], kernel.SystemScope))
+		sh.Asked[0] = uint32(kernel.LoadRelaxed(&command[mail.Command], kernel.SystemScope))
 		born = kernel.GlobalTimer()
 		since = born
 	}
@@ -136,30 +140,30 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		// Perhaps the actor's last handler has not returned yet: what is its is left
 		// alone.
 		if first {
-			kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|Asked, kernel.SystemScope)
+			kernel.StoreRelease(&command[mail.Left], uint64(s.Epoch)<<32|mail.Asked, kernel.SystemScope)
 		}
 		return
 	}
 	if first {
-		kernel.StoreRelaxed(&box[BoxAsleep], 0)
+		kernel.StoreRelaxed(&box[mail.BoxAsleep], 0)
 	}
 	for m := range s.Batch {
-		reply := m*s.Stride + s.OutAt - OutHeader
+		reply := m*s.Stride + s.OutAt - mail.OutHeader
 		if first { // is read in place of a word of the reply
-			words[reply+OutHeader-1] = 0
+			words[reply+mail.OutHeader-1] = 0
 		}
 		empties(s, words, reply, thread, threads)
 	}
 	t.Sync()
 
 	leaving := uint32(0)
-	if cursor[Pending] != 0 {
+	if cursor[mail.Pending] != 0 {
 		if !forwardSaved(t, s, sync, sh, &c, post, command, cursor, words) {
-			leaving = Asked
+			leaving = mail.Asked
 		}
 	}
 	// Each thread has one word of a message, or none, and no other work in a look.
-	apart := s.In+Post+2 <= threads
+	apart := s.In+mail.Post+2 <= threads
 	// Most replies are one store by each thread, of a word of the slot: one that the
 	// handler has written, or one of the header, for which it reads a 0 instead. Threads
 	// that are too many do what the first does.
@@ -167,26 +171,26 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	if routes == 0 && s.Out <= threads && s.Messages == 0 {
 		wanted = uint32(kernel.Reply)
 	}
-	mine := uint32(Outcome)
+	mine := uint32(mail.Outcome)
 	if thread < s.Out {
 		mine = thread
 	}
-	carries := mine >= OutHeader
+	carries := mine >= mail.OutHeader
 	ofReply, ofTook, ofWaited := uint32(0), uint32(0), uint32(0)
 	switch mine {
-	case Outcome:
+	case mail.Outcome:
 		ofReply = uint32(kernel.Reply)
-	case Cycles:
+	case mail.Cycles:
 		ofTook = 1<<32 - 1
-	case Waited:
+	case mail.Waited:
 		ofWaited = 1<<32 - 1
 	}
 	sink, sinkAt, ofPost := answers, mine, uint32(0) // where outcomes go: to the host, or the head of the mailbox
 	own := states[me : me+1]
 
-	const none = Levels + 1
+	const none = mail.Levels + 1
 	source, next, burst := uint32(none), uint32(0), uint32(1)
-	to := rank(MiddleLevel) + 1
+	to := rank(mail.MiddleLevel) + 1
 	in, out, mask := mailboxes, answers, uint32(0)
 	hint, sides := uint32(0), true
 	look, idle, calls, handled := uint32(0), uint32(0), uint32(0), uint32(0)
@@ -198,15 +202,15 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 	need, streak := uint32(1), uint32(0) // looks with a message after which the loop looks for several, and so many so far
 	for leaving == 0 {
 		if to != 0 {
-			if first && source < Levels {
+			if first && source < mail.Levels {
 				cursor[source] = next
 			}
 			served = served && source == none
 			source, burst, idle, to = sourceOf(to-1), 1, 0, 0
 			fetched = false
-			if source == Post {
-				in, mask, next = mail, mailSlots-1, mailNext
-				sink, sinkAt, ofPost = box, BoxHead, 1<<32-1
+			if source == mail.Post {
+				in, mask, next = posts, mailSlots-1, mailNext
+				sink, sinkAt, ofPost = box, mail.BoxHead, 1<<32-1
 			} else {
 				from, n := ringAt(s, source), slotsOf(s, source)
 				in, out = mailboxes[from*s.InStep:(from+n)*s.InStep], answers[from*s.OutStep:(from+n)*s.OutStep]
@@ -214,17 +218,17 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				sink, sinkAt, ofPost = out, mine, 0
 			}
 			if first {
-				cursor[AtSource] = source
+				cursor[mail.AtSource] = source
 			}
 			sync(t)
 		}
 		granted := uint32(0) // glances before a look at the host's memory
-		if swift && source == Post && burst == 1 && apart && !again && s.Leaves == 0 && nears < near {
+		if swift && source == mail.Post && burst == 1 && apart && !again && s.Leaves == 0 && nears < near {
 			granted = near - nears
 		}
 		fresh, dated := uint32(0), false
 		if granted == 0 {
-			far := source != Post || s.Leaves != 0 || nears >= near
+			far := source != mail.Post || s.Leaves != 0 || nears >= near
 			if fetched && brief && hurries < mostHurries {
 				far = false
 				hurries++
@@ -234,25 +238,25 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			case s.Leaves != 0:
 			case !far:
 				tries = near - nears
-			case source != Post:
+			case source != mail.Post:
 				tries = looks
 			}
 			// One thread looks at the host's command, one at each other source, counted
 			// from the last thread, and the first ones at the words of a message.
 			role, want, head := uint32(onlooker), next+1, uint32(0)
-			watched := uint32(Post + 1) // no source
-			if far && last > 0 && last <= Post+1 {
+			watched := uint32(mail.Post + 1) // no source
+			if far && last > 0 && last <= mail.Post+1 {
 				watched = watches(last-1, source, sides, mailSlots)
 			}
 			from, at := in, int((next&mask)*s.InStep)
 			switch {
 			case far && last == 0:
 				role, want = listener, hint
-				from, at = command, Command
-			case watched == Post:
+				from, at = command, mail.Command
+			case watched == mail.Post:
 				role, head = watcher, mailNext
-				from, at = mail, int((head&(mailSlots-1))*s.InStep)
-			case watched < Levels:
+				from, at = posts, int((head&(mailSlots-1))*s.InStep)
+			case watched < mail.Levels:
 				role, head = watcher, cursor[watched]
 				from, at = mailboxes, int((ringAt(s, watched)+head&(slotsOf(s, watched)-1))*s.InStep)
 			case thread < s.In && burst == 1:
@@ -298,14 +302,14 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					found(sh, look, source, watched)
 				}
 			}
-			if far && threads <= Post+1 {
+			if far && threads <= mail.Post+1 {
 				// Threads are too few for one source each.
-				for other := threads - 1 + last; other <= Post; other += threads {
-					if other := watches(other, source, sides, mailSlots); other == Post {
-						if uint32(kernel.LoadRelaxed(&mail[(mailNext&(mailSlots-1))*s.InStep])>>32) == mailNext+1 {
+				for other := threads - 1 + last; other <= mail.Post; other += threads {
+					if other := watches(other, source, sides, mailSlots); other == mail.Post {
+						if uint32(kernel.LoadRelaxed(&posts[(mailNext&(mailSlots-1))*s.InStep])>>32) == mailNext+1 {
 							found(sh, look, source, other)
 						}
-					} else if other < Levels {
+					} else if other < mail.Levels {
 						head := cursor[other]
 						at := (ringAt(s, other) + head&(slotsOf(s, other)-1)) * s.InStep
 						if uint32(kernel.LoadRelaxed(&mailboxes[at], kernel.SystemScope)>>32) == head+1 {
@@ -352,15 +356,15 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 					to = equal
 				case lower != 0 && (fresh == 0 || again):
 					to = lower
-				case fresh == 0 && (source != Post && source != MiddleLevel || source == Post && idle >= linger):
-					to = rank(MiddleLevel) + 1
+				case fresh == 0 && (source != mail.Post && source != mail.MiddleLevel || source == mail.Post && idle >= linger):
+					to = rank(mail.MiddleLevel) + 1
 				}
 				dated, brief = sh.Dated[look] != 0, sh.Took < briefly
 				why := sh.Leave[look]
 				switch {
 				case sh.Asked[look] != 0:
-					leaving = Asked
-				case why == Aged, why == Bounded && fresh == 0 && to == 0 && !sides:
+					leaving = mail.Asked
+				case why == mail.Aged, why == mail.Bounded && fresh == 0 && to == 0 && !sides:
 					leaving = why
 				}
 				look, again, fetched = after, false, false
@@ -383,13 +387,13 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 						quiet := now - since
 						switch {
 						case s.Life != 0 && now-born >= s.Life:
-							leave = Aged
+							leave = mail.Aged
 						case s.Leaves != 0 && quiet >= s.Idle:
 							// Either this loop sees in its next look what others put into its
 							// mailboxes, or they see that the loop leaves.
-							leave = Bounded
-							kernel.StoreRelaxed(&box[BoxAsleep], 1)
-							kernel.StoreRelaxed(&command[Left], uint64(s.Epoch)<<32|Bounded, kernel.SystemScope)
+							leave = mail.Bounded
+							kernel.StoreRelaxed(&box[mail.BoxAsleep], 1)
+							kernel.StoreRelaxed(&command[mail.Left], uint64(s.Epoch)<<32|mail.Bounded, kernel.SystemScope)
 							kernel.Fence(kernel.SystemScope)
 						case quiet > s.Spin:
 							pause(min(s.Nap, uint32(min(quiet>>4, 1<<20))))
@@ -409,8 +413,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			idle, served = 0, true
 			if first && leave != 0 {
 				leave = 0
-				kernel.StoreRelaxed(&box[BoxAsleep], 0)
-				kernel.StoreRelaxed(&command[Left], 0, kernel.SystemScope)
+				kernel.StoreRelaxed(&box[mail.BoxAsleep], 0)
+				kernel.StoreRelaxed(&command[mail.Left], 0, kernel.SystemScope)
 			}
 			if s.Messages != 0 {
 				fresh = min(fresh, s.Messages-handled)
@@ -463,13 +467,13 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 		for {
 			until := fresh
 			if dated {
-				if late(t, s, sync, sh, words[m*s.Stride+Deadline], born) {
-					if source == Post {
+				if late(t, s, sync, sh, words[m*s.Stride+mail.Deadline], born) {
+					if source == mail.Post {
 						if first {
-							kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
+							kernel.StoreRelaxed(&box[mail.BoxHead], uint64(next+1))
 						}
 					} else {
-						settle(out[(next&mask)*s.OutStep:], s.Out, uint64(next+1)<<32, Expired, thread, threads)
+						settle(out[(next&mask)*s.OutStep:], s.Out, uint64(next+1)<<32, mail.Expired, thread, threads)
 					}
 					next++
 					handled++
@@ -484,8 +488,8 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			ended := begin
 			for {
 				at := m * s.Stride
-				c.At = at
-				reply := at + s.OutAt - OutHeader + max(mine, OutHeader-1)
+				c.Mail.At = at
+				reply := at + s.OutAt - mail.OutHeader + max(mine, mail.OutHeader-1)
 				outcome := uint32(handle(t, &c, &own[0], &cells[m].In, &cells[m].Out))
 				ended = kernel.Clock()
 				finish(t, sh, outcome, calls)
@@ -493,7 +497,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				v := words[reply]
 				if !replied(t, outcome, wanted) {
 					result, whole = agree(t, sh, outcome, calls)
-					if !(whole && wanted == uint32(kernel.Reply) && (result == uint32(kernel.Reply) || result == uint32(kernel.Done) && source == Post)) {
+					if !(whole && wanted == uint32(kernel.Reply) && (result == uint32(kernel.Reply) || result == uint32(kernel.Done) && source == mail.Post)) {
 						unsettled = true
 						break
 					}
@@ -528,38 +532,38 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				calls++
 				cycles, waited := uint32(ended-begin), uint32(begin-arrived)
 				begin = ended
-				reply := m*s.Stride + s.OutAt - OutHeader
+				reply := m*s.Stride + s.OutAt - mail.OutHeader
 				tag, slot := uint64(next+1)<<32, (next&mask)*s.OutStep
 				if !whole {
 					// Some threads have stopped, perhaps the first: those that are left
 					// all do what has to be done.
-					if source == Post {
-						kernel.StoreRelaxed(&box[BoxHead], uint64(next+1))
+					if source == mail.Post {
+						kernel.StoreRelaxed(&box[mail.BoxHead], uint64(next+1))
 					} else {
-						settle(out[slot:], s.Out, tag, HandlerFailed, 0, 1)
+						settle(out[slot:], s.Out, tag, mail.HandlerFailed, 0, 1)
 						kernel.StoreRelaxed(&cursor[source], next+1)
 					}
 					kernel.AsyncWait(t, 0)
-					kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|Failed, kernel.SystemScope)
+					kernel.StoreRelease(&command[mail.Left], uint64(s.Epoch)<<32|mail.Failed, kernel.SystemScope)
 					return
 				}
 				if result == uint32(kernel.Again) {
 					again = true
 					empties(s, words, reply, thread, threads)
 					if s.Alone != 0 {
-						leaving = Bounded
+						leaving = mail.Bounded
 					}
 					break
 				}
-				if source != Post {
+				if source != mail.Post {
 					for w := thread; w < s.Out; w += threads {
 						v := result
 						switch {
-						case w >= OutHeader:
+						case w >= mail.OutHeader:
 							v = words[reply+w]
-						case w == Cycles:
+						case w == mail.Cycles:
 							v = cycles
-						case w == Waited:
+						case w == mail.Waited:
 							v = waited
 						}
 						kernel.StoreRelaxed(&out[slot+w], tag|uint64(v), kernel.SystemScope)
@@ -568,24 +572,24 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 				next++
 				handled++
 				m++
-				if source == Post && first {
-					kernel.StoreRelaxed(&box[BoxHead], uint64(next))
+				if source == mail.Post && first {
+					kernel.StoreRelaxed(&box[mail.BoxHead], uint64(next))
 				}
 				if routes != 0 && (result == uint32(kernel.Reply) || result == uint32(kernel.ReplyAndStop)) {
-					if !forward(t, s, sync, sh, &c, post, command, cursor, words, reply+OutHeader, 0) {
-						leaving = Asked
+					if !forward(t, s, sync, sh, &c, post, command, cursor, words, reply+mail.OutHeader, 0) {
+						leaving = mail.Asked
 					}
 				}
 				empties(s, words, reply, thread, threads)
 				if result == uint32(kernel.Stop) || result == uint32(kernel.ReplyAndStop) {
-					leaving = Stopped
+					leaving = mail.Stopped
 				}
 			}
 			if m == fresh || leaving != 0 {
 				break
 			}
 		}
-		if source == Post {
+		if source == mail.Post {
 			mailNext = next
 		}
 		if granted != 0 {
@@ -596,7 +600,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			}
 		}
 		if leaving == 0 && s.Messages != 0 && handled == s.Messages {
-			leaving = Bounded
+			leaving = mail.Bounded
 		}
 		if again {
 			burst = 1
@@ -605,7 +609,7 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			kernel.AsyncWait(t, 0)
 			fetched = false
 		}
-		if source != Post && fresh == 1 && s.Leaves == 0 {
+		if source != mail.Post && fresh == 1 && s.Leaves == 0 {
 			for end := kernel.Clock(); int32(kernel.Clock()-end) < patience; {
 			}
 		}
@@ -614,16 +618,16 @@ func serve[State, In, Out any](t kernel.Thread, s Shape, control []uint64, curso
 			if busy++; busy == agedAfter {
 				busy = 0
 				if s.Life != 0 && kernel.GlobalTimer()-born >= s.Life {
-					leave = Aged
+					leave = mail.Aged
 				}
 			}
 		}
 	}
 	if first {
-		if source < Levels {
+		if source < mail.Levels {
 			cursor[source] = next
 		}
-		kernel.StoreRelaxed(&box[BoxAsleep], 1)
-		kernel.StoreRelease(&command[Left], uint64(s.Epoch)<<32|uint64(leaving), kernel.SystemScope)
+		kernel.StoreRelaxed(&box[mail.BoxAsleep], 1)
+		kernel.StoreRelease(&command[mail.Left], uint64(s.Epoch)<<32|uint64(leaving), kernel.SystemScope)
 	}
 }

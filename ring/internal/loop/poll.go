@@ -1,6 +1,9 @@
-package actor
+package loop
 
-import "quern.dev/kernel"
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/internal/mail"
+)
 
 // Roles of a thread in a look, by the word that it loads.
 const (
@@ -13,16 +16,16 @@ const (
 // rank orders sources: messages of actors are between those of the middle level
 // and of the one below it for nobody's disadvantage.
 func rank(source uint32) uint32 {
-	if source == Post {
-		return 2 * MiddleLevel
+	if source == mail.Post {
+		return 2 * mail.MiddleLevel
 	}
 	return 2*source + 1
 }
 
 // sourceOf is the source with a rank.
 func sourceOf(rank uint32) uint32 {
-	if rank == 2*MiddleLevel {
-		return Post
+	if rank == 2*mail.MiddleLevel {
+		return mail.Post
 	}
 	return rank / 2
 }
@@ -30,9 +33,9 @@ func sourceOf(rank uint32) uint32 {
 // ringAt is the first slot of a level's ring among those of an actor.
 func ringAt(s Shape, level uint32) uint32 {
 	switch {
-	case level == MiddleLevel:
+	case level == mail.MiddleLevel:
 		return 0
-	case level < MiddleLevel:
+	case level < mail.MiddleLevel:
 		return s.Slots + level*s.SideSlots
 	}
 	return s.Slots + (level-1)*s.SideSlots
@@ -40,7 +43,7 @@ func ringAt(s Shape, level uint32) uint32 {
 
 // slotsOf is the number of slots of a level's ring.
 func slotsOf(s Shape, level uint32) uint32 {
-	if level == MiddleLevel {
+	if level == mail.MiddleLevel {
 		return s.Slots
 	}
 	return s.SideSlots
@@ -56,7 +59,7 @@ func keep(stride uint32, sh *Status, words []uint32, v uint64, ticket, look, slo
 		return
 	}
 	words[slot*stride+w] = uint32(v)
-	if w == Deadline && uint32(v) != 0 {
+	if w == mail.Deadline && uint32(v) != 0 {
 		kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
 	}
 }
@@ -93,7 +96,7 @@ func seeInWarp(t kernel.Thread, far bool, from []uint64, at int, role, want, wor
 			break
 		}
 	}
-	odd := uint32(t.ThreadIdx.X) == Deadline && uint32(v) != 0 || leave != 0
+	odd := uint32(t.ThreadIdx.X) == mail.Deadline && uint32(v) != 0 || leave != 0
 	alone = kernel.Ballot(t, odd) == 0 && there == whole
 	return v, left, alone
 }
@@ -124,8 +127,8 @@ func glanceInBlock(kernel.Thread, *uint64, uint32, uint32) (v uint64, left uint3
 // it has messages, else Post+1.
 func watches(source, at uint32, sides bool, mailSlots uint32) uint32 {
 	switch {
-	case source == at, source == Post && mailSlots == 0, source < Levels && source != MiddleLevel && !sides:
-		return Post + 1
+	case source == at, source == mail.Post && mailSlots == 0, source < mail.Levels && source != mail.MiddleLevel && !sides:
+		return mail.Post + 1
 	}
 	return source
 }
@@ -212,7 +215,7 @@ func unpack(t kernel.Thread, s Shape, sh *Status, raw []uint64, words []uint32, 
 			seen |= uint32(v)
 			from, to = from+step, to+stride
 		}
-		if w == Deadline && seen != 0 {
+		if w == mail.Deadline && seen != 0 {
 			kernel.AtomicMax(&sh.Dated[look], 1, kernel.BlockScope)
 		}
 	}

@@ -1,4 +1,4 @@
-package actor
+package loop
 
 // pause lets the thread sleep for about the given number of nanoseconds, at most
 // a millisecond. Without a GPU it does nothing.

@@ -1,15 +1,9 @@
-package actor
+package loop
 
-import "quern.dev/kernel"
-
-// Known is the action of a handler, if package kernel has it: others would be outcomes that
-// the loop itself gives messages. Generated code calls it.
-func Known(action kernel.Action) kernel.Action {
-	if action > kernel.Again {
-		panic("the handler returned an action that package kernel does not have")
-	}
-	return action
-}
+import (
+	"quern.dev/kernel"
+	"quern.dev/ring/internal/mail"
+)
 
 // settle writes what became of a message without a reply, of words words.
 //
@@ -17,7 +11,7 @@ func Known(action kernel.Action) kernel.Action {
 func settle(slot []uint64, words uint32, tag uint64, outcome, thread, threads uint32) {
 	for w := thread; w < words; w += threads {
 		v := tag
-		if w == Outcome {
+		if w == mail.Outcome {
 			v |= uint64(outcome)
 		}
 		kernel.StoreRelaxed(&slot[w], v, kernel.SystemScope)
@@ -58,7 +52,7 @@ func agreeInBlock(t kernel.Thread, sh *Status, _, calls uint32) (result uint32, 
 //quern:unchecked
 func empties(s Shape, words []uint32, reply, thread, threads uint32) {
 	for w := thread; w < s.Out; w += threads {
-		if w >= OutHeader {
+		if w >= mail.OutHeader {
 			words[reply+w] = 0
 		}
 	}
@@ -71,7 +65,7 @@ func late(t kernel.Thread, s Shape, sync func(kernel.Thread), sh *Status, deadli
 	}
 	if t.ThreadIdx.X == 0 {
 		sh.Late = 0
-		if now := uint32((s.Clock + kernel.GlobalTimer() - born) >> DeadlineShift); int32(now-deadline) > 0 {
+		if now := uint32((s.Clock + kernel.GlobalTimer() - born) >> mail.DeadlineShift); int32(now-deadline) > 0 {
 			sh.Late = 1
 		}
 	}

@@ -1,4 +1,4 @@
-package actor
+package mail
 
 // Words of the control block of an actor.
 const (
@@ -54,8 +54,8 @@ const (
 	Levels      = 8
 	MiddleLevel = 4 // of the default priority
 
-	priorityBits    = 8
-	defaultPriority = 128
+	PriorityBits    = 8
+	DefaultPriority = 128
 	levelBits       = 5 // of a priority, that its level leaves out
 
 	// Post is the source after the levels: messages of actors on the device.
@@ -106,59 +106,23 @@ const (
 	HostBox   = 1 // its ring is in memory of the host
 )
 
-// MaxBatch is the number of messages that a loop takes at once, at most.
-const MaxBatch = 64
-
-// MaxMessage is the largest size in bytes of a message from an actor on the device to
-// one in Go. For others the shared memory of a block is the limit.
-const MaxMessage = 4096
-
-// Shape is what a launch of loops has in common.
-type Shape struct {
-	Epoch uint32 // of the launch, for Left
-	First uint32 // the actor of the first block
-
-	Slots     uint32 // of the rings of MiddleLevel, a power of two
-	SideSlots uint32 // of those of other levels, a power of two
-
-	// Words of a slot of the inbox and of the outbox, with the header, and from
-	// one slot to the next.
-	In, InStep   uint32
-	Out, OutStep uint32
-
-	// Reciprocal is 1<<32 divided by In, rounded up.
-	Reciprocal uint32
-
-	// The block keeps a message and its reply in a cell of its shared memory.
-	Batch  uint32 // cells
-	Stride uint32 // words of 32 bits of a cell
-	OutAt  uint32 // where the reply is in a cell, in words of 32 bits
-	RawAt  uint32 // where slots of the inbox are copied to behind the cells, in pairs of words of 64 bits
-
-	Messages uint32 // after which the loop leaves, 0 for any number
-	Leaves   uint32 // 1: it leaves when it has been idle for Idle
-	Alone    uint32 // 1: other actors do not run while the block does
-	Wakes    uint32 // 1: loops of the runtime may have left while actors send to each other
-	Nap      uint32 // nanoseconds, the longest pause between looks
-	Idle     int64  // nanoseconds
-	Life     int64  // nanoseconds after which it leaves, so that a host which is gone leaves no loop behind; 0 for none
-	Spin     int64  // nanoseconds without a message after which the loop begins to pause between looks
-
-	// Clock is the time of the launch in nanoseconds. A deadline is such a time
-	// divided by 1<<DeadlineShift, modulo 1<<32, of which 0 is left out; one that is
-	// less than 1<<31 units ago has passed.
-	Clock int64
-}
-
 // DeadlineShift makes units of deadlines of nanoseconds.
 const DeadlineShift = 10
 
-// Cell is a message with its reply in shared memory. The padding makes both
-// begin at a multiple of 4 bytes and end before one.
-type Cell[In, Out any] struct {
-	Head  [InHeader]uint32
-	In    In
-	InPad uint32
-	Out   Out
-	Pad   uint32
-}
+// Words of the entry of a payload in the post memory.
+const (
+	PayloadHost   = 0 // by the host: generation<<32, holds that it has taken over from actors<<1, and 1 if it holds the payload
+	PayloadActors = 1 // by actors: generation<<32, and how many holds they have taken
+	PayloadRange  = 2 // by the host: elements<<32, and the first in the payload memory
+
+	PayloadWords = 4
+)
+
+// A group in the post memory is one word: in the lower half where the list of its
+// members is, in the upper half their number. A member is a word, its mailbox in the
+// lower half and its own number in the upper one. Group and list
+// change only while no loop runs, but for the word of a member that has terminated,
+// which becomes 0.
+
+// GroupWord is the word of a group whose list of n mailboxes is at a place.
+func GroupWord(at uint32, n int) uint64 { return uint64(n)<<32 | uint64(at) }
