@@ -209,7 +209,7 @@ func (l *Launch) submit() error {
 	defer l.stream.release()
 	for i := range l.params {
 		m := l.params[i].memory
-		if m == nil || m.block == nil && m.parent == nil {
+		if m == nil || m.pooled() == nil && m.view() == nil {
 			continue
 		}
 		if err := m.visit(l.stream); err != nil {

@@ -147,7 +147,7 @@ func (d *Device) allocations() []allocation {
 	d.mu.Lock()
 	var all []allocation
 	for m := range d.memory {
-		if m.host == nil && m.parent == nil {
+		if m.host() == nil && m.view() == nil {
 			all = append(all, m.allocation())
 		}
 	}
@@ -173,14 +173,15 @@ func (m *memory) allocation() allocation {
 }
 
 // taken is what the block takes of the pool; asked is what its buffer has of it.
-func (b *block) taken() int64 { return b.size }
+func (b *block) taken() int64 { return b.Size }
 func (b *block) asked() int64 { return b.owner.size }
 
 // allocations returns the buffers that are not closed, and how large they are. The
 // caller holds the lock.
 func (p *Pool) allocations(size func(*block) int64) []allocation {
 	var all []allocation
-	for b := p.inUse.first; b != nil; b = b.next {
+	for it := range p.inUse.All() {
+		b := it.Value
 		if !b.owner.lease.Closed() {
 			a := allocation{[]uintptr{b.site}, size(b)}
 			if s := b.owner.site; s != nil {

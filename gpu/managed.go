@@ -79,7 +79,7 @@ func (d *Device) allocManaged(size int64) (*memory, unsafe.Pointer, error) {
 	if err := d.acquire(); err != nil {
 		return nil, nil, driverError("alloc managed", err)
 	}
-	m := &memory{dev: d, size: size, managed: new(managedMemory)}
+	m := &memory{dev: d, size: size, storage: new(managedMemory)}
 	var p unsafe.Pointer
 	if size > 0 {
 		var err error
@@ -117,25 +117,23 @@ func (d *Device) reserveManaged(size int64) (driver.Memory, unsafe.Pointer, erro
 	return m, p, err
 }
 
-// end takes the memory from the device's count.
-func (g *managedMemory) end(m *memory) {
-	if g == nil {
-		return
-	}
+func (g *managedMemory) noun() string { return "managed array" }
+func (g *managedMemory) lent() bool   { return false }
+
+// free takes the memory from the device's count, too.
+func (g *managedMemory) free(m *memory) error {
 	t := &m.dev.managed
 	t.mu.Lock()
-	defer t.mu.Unlock()
 	t.reserved -= m.size
 	if g.onDevice {
 		t.onDevice -= m.size
 	}
+	t.mu.Unlock()
+	return deviceMemory{}.free(m)
 }
 
 // moved notes where the memory is.
 func (g *managedMemory) moved(m *memory, onDevice bool) {
-	if g == nil {
-		return
-	}
 	t := &m.dev.managed
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -199,7 +197,7 @@ func (x *Managed[T]) Host(ctx context.Context) ([]T, error) {
 	if _, ok := errors.AsType[*KernelError](err); err != nil && !ok {
 		return nil, err
 	}
-	b.mem.managed.moved(b.mem, false)
+	b.mem.storage.(*managedMemory).moved(b.mem, false)
 	return x.data, err
 }
 
@@ -231,7 +229,7 @@ func (x *Managed[T]) prefetch(doing string, s *Stream, toHost bool) error {
 			return driverError(doing, err)
 		}
 	}
-	b.mem.managed.moved(b.mem, !toHost)
+	b.mem.storage.(*managedMemory).moved(b.mem, !toHost)
 	return nil
 }
 

@@ -103,18 +103,23 @@ func (d *Device) hostMemory(doing string, size int64, get func(*hostMemory) erro
 	if err := d.acquire(); err != nil {
 		return nil, driverError(doing, err)
 	}
-	m := &memory{dev: d, size: size, host: new(hostMemory)}
+	h := new(hostMemory)
+	m := &memory{dev: d, size: size, storage: h}
 	if size > 0 {
-		if err := get(m.host); err != nil {
+		if err := get(h); err != nil {
 			return nil, errors.Join(d.pinnedError(size, driverError(fmt.Sprintf("%s %d bytes", doing, size), err)), d.release())
 		}
-		hostRanges.own(m.host.at, m)
+		hostRanges.own(h.at, m)
 	}
 	return d.adopt(doing, m)
 }
 
-// free waits until all streams have passed the copies, and frees the memory.
-func (h *hostMemory) free(d *Device) error {
+func (h *hostMemory) noun() string         { return "host buffer" }
+func (h *hostMemory) lent() bool           { return false }
+func (h *hostMemory) free(m *memory) error { return h.release(m.dev) }
+
+// release waits until all streams have passed the copies, and frees the memory.
+func (h *hostMemory) release(d *Device) error {
 	if h.at == nil {
 		return nil
 	}
@@ -193,7 +198,7 @@ func (h *HostBuffer[T]) acquire(d *Device) error {
 }
 
 // at returns where the elements are.
-func (h *HostBuffer[T]) at() unsafe.Pointer { return unsafe.Add(h.part.mem.host.at, h.part.offset) }
+func (h *HostBuffer[T]) at() unsafe.Pointer { return unsafe.Add(h.part.mem.host().at, h.part.offset) }
 
 // CopyInAsync copies src to dst, which has as many elements, in the order of the
 // stream, and returns at once. The elements of src must stay as they are until
@@ -240,7 +245,7 @@ func copyAsync[T any](doing string, s *Stream, b *Buffer[T], h *HostBuffer[T], k
 	if err != nil {
 		return driverError(doing, err)
 	}
-	return driverError(doing, h.part.mem.host.used(s))
+	return driverError(doing, h.part.mem.host().used(s))
 }
 
 // used notes that work of the stream, asked for before, uses the memory. The

@@ -224,7 +224,7 @@ func TestAHostBufferOutlivesItsStreamsAndItsDevice(t *testing.T) {
 		do(t, CopyInAsync(s, b, h))
 		do(t, s.Close())
 	}
-	if n := len(h.part.mem.host.passed); n > 1 {
+	if n := len(h.part.mem.host().passed); n > 1 {
 		t.Errorf("%d streams are remembered that were closed", n)
 	}
 	closeAll(t, b)

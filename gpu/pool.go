@@ -9,6 +9,7 @@ import (
 
 	"quern.dev/internal/callsite"
 	"quern.dev/internal/driver"
+	"quern.dev/internal/freelist"
 )
 
 // Pool is memory of a device for buffers that come and go: [Acquire] takes a
@@ -38,10 +39,8 @@ type Pool struct {
 	closed  bool
 	holds   int         // buffers, calls at work, and one until Close: the driver's pool is closed after them
 	drv     driver.Pool // nil until the first block is made
-	classes [classCount][]*block
-	free    blockList // longest free first
-	kept    int64     // their bytes
-	inUse   blockList
+	free    freelist.List[*block]
+	inUse   freelist.Queue[*block]
 	handles []handle       // not given out yet
 	events  []driver.Event // not in use
 	stats   PoolStats      // but what Stats computes
@@ -255,15 +254,15 @@ func (p *Pool) hand(b *block, size int64) *handle {
 	h := &p.handles[0]
 	p.handles = p.handles[1:]
 	m := &h.memory
-	m.dev, m.drv, m.size, m.host, m.block = p.dev, b.mem, size, b.host, b
+	m.dev, m.drv, m.size, m.storage = p.dev, b.mem, size, b
 	if b.host != nil {
 		hostRanges.own(b.host.at, m)
 	}
 	h.buffer.mem = m
 	b.owner = m
-	p.inUse.push(b)
+	p.inUse.Add(&b.Item)
 	p.stats.Buffers++
-	p.stats.Used += b.size
+	p.stats.Used += b.Size
 	p.stats.HighWater = max(p.stats.HighWater, p.stats.Used)
 	return h
 }
@@ -280,20 +279,20 @@ func (p *Pool) put(b *block) error {
 		}
 	}
 	if f := p.dev.able.forgetter; f != nil && !p.host {
-		f.Forget(b.mem, b.size)
+		f.Forget(b.mem, b.Size)
 	}
 
 	p.mu.Lock()
 	b.owner = nil
-	p.inUse.remove(b)
+	p.inUse.Remove(&b.Item)
 	p.stats.Buffers--
-	p.stats.Used -= b.size
-	p.keep(b)
+	p.stats.Used -= b.Size
+	p.free.Add(&b.Item)
 	var surplus []*block
 	if p.closed {
 		surplus = p.evict(math.MaxInt64)
-	} else if limit := p.config.ReleaseThreshold; limit > 0 && p.kept > limit {
-		surplus = p.evict(p.kept - limit)
+	} else if limit := p.config.ReleaseThreshold; limit > 0 && p.free.Bytes() > limit {
+		surplus = p.evict(p.free.Bytes() - limit)
 	}
 	if len(surplus) == 0 && !p.closed {
 		p.holds--
@@ -312,11 +311,11 @@ func (p *Pool) Stats() PoolStats {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.stats
-	for b := p.free.first; b != nil; b = b.next {
-		s.LargestFree = max(s.LargestFree, b.size)
+	for b := range p.free.All() {
+		s.LargestFree = max(s.LargestFree, b.Size)
 	}
-	if p.kept > 0 {
-		s.Fragmentation = 1 - float64(s.LargestFree)/float64(p.kept)
+	if kept := p.free.Bytes(); kept > 0 {
+		s.Fragmentation = 1 - float64(s.LargestFree)/float64(kept)
 	}
 	return s
 }
@@ -371,8 +370,8 @@ func (p *Pool) close() ([]allocation, error) {
 	p.closed = true
 	var owners []*memory
 	leaked := p.allocations((*block).asked)
-	for b := p.inUse.first; b != nil; b = b.next {
-		owners = append(owners, b.owner)
+	for b := range p.inUse.All() {
+		owners = append(owners, b.Value.owner)
 	}
 	blocks := p.evict(math.MaxInt64)
 	p.mu.Unlock()

@@ -93,7 +93,7 @@ func NewTexture2D[T kernel.Texel, S Stored](s *Stream, width, height int, texels
 		return nil, err
 	}
 	x := &Texture2D[T]{mem: m, info: info}
-	x.value = kernel.NewTexture2D[T](m.texture.Object(), width, height, o.Normalized)
+	x.value = kernel.NewTexture2D[T](m.storage.(textureMemory).Object(), width, height, o.Normalized)
 	if err := store(s, x, texels); err != nil {
 		return nil, errors.Join(driverError(doing, err), x.Close())
 	}
@@ -122,6 +122,13 @@ func checkTexture(i driver.TextureInfo, texels int, o TextureOptions) error {
 	}
 }
 
+// textureMemory is an image.
+type textureMemory struct{ driver.Texture }
+
+func (textureMemory) noun() string           { return "texture" }
+func (textureMemory) lent() bool             { return false }
+func (t textureMemory) free(m *memory) error { return t.Close() }
+
 // newTexture makes an image, held as memory is: by the launches that use it.
 func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error) {
 	if err := d.acquire(); err != nil {
@@ -131,7 +138,7 @@ func (d *Device) newTexture(doing string, i driver.TextureInfo) (*memory, error)
 	if err != nil {
 		return nil, errors.Join(driverError(doing, err), d.release())
 	}
-	return d.adopt(doing, &memory{dev: d, size: int64(i.Width) * int64(i.Height) * int64(i.Channels*i.Texels.Size()), texture: t})
+	return d.adopt(doing, &memory{dev: d, size: int64(i.Width) * int64(i.Height) * int64(i.Channels*i.Texels.Size()), storage: textureMemory{t}})
 }
 
 // Store replaces all elements. It returns when texels may be changed again.
@@ -156,7 +163,7 @@ func store[T kernel.Texel, S Stored](s *Stream, dst *Texture2D[T], texels []S) e
 	if want := i.Width * i.Height * i.Channels; len(texels) != want || int(unsafe.Sizeof(stored)) != i.Texels.Size() {
 		return invalid("slice of %s of %d bytes for a texture of %d of %d", count(len(texels), "number"), unsafe.Sizeof(stored), want, i.Texels.Size())
 	}
-	err := dst.mem.texture.Store(s.drv, unsafe.Pointer(unsafe.SliceData(texels)))
+	err := dst.mem.storage.(textureMemory).Store(s.drv, unsafe.Pointer(unsafe.SliceData(texels)))
 	runtime.KeepAlive(texels)
 	return err
 }

@@ -166,11 +166,28 @@ func (c *unified[T]) upload(s *Stream, r span) error {
 	return err
 }
 
+// unifiedView is memory that a view of the device shares with the array.
+type unifiedView struct {
+	of       *memory
+	ended    chan struct{} // closed when the view has ended and is in use no more
+	stream   *Stream       // that the view is for
+	readOnly bool          // work there may only read it
+}
+
+func (v *unifiedView) noun() string { return "buffer" }
+func (v *unifiedView) lent() bool   { return true }
+
+func (v *unifiedView) free(*memory) error {
+	close(v.ended)
+	return nil
+}
+
 // deviceView is a view of the device. Its memory is that of the array, with a
 // lease of its own, so that ending the view waits for launches that are under
 // way and refuses later ones.
 type deviceView[T any] struct {
 	memory memory
+	state  unifiedView
 	buffer Buffer[T]
 	part   span
 	stream *Stream
@@ -195,8 +212,8 @@ func (l *deviceViews[T]) take(c *unified[T], s *Stream, r span, write bool) (*de
 	v := &deviceView[T]{part: r, stream: s, write: write}
 	whole := c.buffer.mem
 	v.memory.dev, v.memory.drv, v.memory.size = c.dev, whole.drv, whole.size
-	v.memory.parent, v.memory.ended = whole, make(chan struct{})
-	v.memory.stream, v.memory.readOnly = s, !write
+	v.state = unifiedView{of: whole, ended: make(chan struct{}), stream: s, readOnly: !write}
+	v.memory.storage = &v.state
 	part := c.buffer.Slice(r.lo, r.hi)
 	v.buffer.mem, v.buffer.view, v.buffer.offset, v.buffer.length = &v.memory, true, part.offset, part.length
 	*l = append(*l, weak.Make(v))
@@ -217,10 +234,10 @@ func (l *deviceViews[T]) end(r span, but *Stream, write bool) (ended []<-chan st
 		}
 		v.memory.close()
 		select {
-		case <-v.memory.ended:
+		case <-v.state.ended:
 			return true
 		default:
-			ended = append(ended, v.memory.ended)
+			ended = append(ended, v.state.ended)
 			return false
 		}
 	})

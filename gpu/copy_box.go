@@ -9,6 +9,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/strided"
 )
 
 // Box is a part of a three-dimensional array: Depth planes of Height rows of
@@ -112,11 +113,11 @@ func (b Box) side(m driver.Memory, p unsafe.Pointer, element int64) driver.BoxSi
 }
 
 // layout says where the elements of the box, which has some, are in a slice.
-func (b Box) layout() *layout {
-	l := &layout{first: b.first()}
-	l.add(dimension{b.Depth, b.Rows * b.Pitch})
-	l.add(dimension{b.Height, b.Pitch})
-	l.add(dimension{b.Width, 1})
+func (b Box) layout() *strided.Layout {
+	l := strided.New(b.first())
+	l.Add(b.Depth, b.Rows*b.Pitch)
+	l.Add(b.Height, b.Pitch)
+	l.Add(b.Width, 1)
 	return l
 }
 
@@ -167,7 +168,7 @@ func CopyInBox[T any](s *Stream, dst *Buffer[T], to Box, src []T, from Box) erro
 	p := unsafe.Pointer(unsafe.SliceData(src))
 	l := from.layout()
 	err := s.boxIn(newBoxCopy[T](to, to.side(dst.at(), nil, element), from.side(driver.Memory{}, p, element)),
-		func(chunk []byte, at int64) { gather(chunk, src, l, at) })
+		func(chunk []byte, at int64) { strided.Gather(chunk, src, l, at) })
 	runtime.KeepAlive(src)
 	return driverError(doing, err)
 }
@@ -198,7 +199,7 @@ func DownloadBox[T any](ctx context.Context, s *Stream, dst []T, to Box, src *Bu
 		p := unsafe.Pointer(unsafe.SliceData(dst))
 		l := to.layout()
 		err := s.boxOut(newBoxCopy[T](to, to.side(driver.Memory{}, p, element), from.side(src.at(), nil, element)),
-			func(chunk []byte, at int64) { scatter(dst, chunk, l, at) })
+			func(chunk []byte, at int64) { strided.Scatter(dst, chunk, l, at) })
 		runtime.KeepAlive(dst)
 		if err != nil {
 			return driverError(doing, err)
@@ -316,7 +317,7 @@ func copyBoxAsync[T any](doing string, s *Stream, b *Buffer[T], inB Box, h *Host
 	if err := copyBox(s.drv, c); err != nil {
 		return driverError(doing, err)
 	}
-	return driverError(doing, h.part.mem.host.used(s))
+	return driverError(doing, h.part.mem.host().used(s))
 }
 
 // overlap reports whether the two sides of a copy within one allocation have bytes

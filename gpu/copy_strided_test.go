@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"quern.dev/internal/strided"
 )
 
 // elementsIn lists the places of the elements of v, by the definition.
@@ -165,7 +167,7 @@ func BenchmarkGather(b *testing.B) {
 			do(b, err)
 			b.SetBytes(4 * int64(n))
 			for b.Loop() {
-				gather(chunk[:4*n], src, l, 0)
+				strided.Gather(chunk[:4*n], src, l, 0)
 			}
 		})
 	}

@@ -15,7 +15,7 @@ func (h *HostBuffer[T]) Mapped() (*Buffer[T], error) {
 		return nil, driverError("map host buffer", err)
 	}
 	defer b.mem.release()
-	if err := b.mem.host.mapped(b.mem); err != nil {
+	if err := b.mem.host().mapped(b.mem); err != nil {
 		return nil, driverError("map host buffer", err)
 	}
 	return b.Slice(0, b.length), nil

@@ -38,9 +38,9 @@ func (b *Buffer[T]) IPCHandle() (IPCHandle, error) {
 	switch {
 	case b.length == 0:
 		return IPCHandle{}, driverError(doing, invalid("an empty buffer has no name in other processes"))
-	case b.mem.block != nil && b.mem.dev.beside.has(b.mem.block.pool):
+	case b.mem.pooled() != nil && b.mem.dev.beside.has(b.mem.pooled().pool):
 		return IPCHandle{}, driverError(doing, invalid("a buffer that was made beside actors has no name in other processes; make it before there are actors"))
-	case b.mem.block != nil:
+	case b.mem.pooled() != nil:
 		return IPCHandle{}, driverError(doing, invalid("a buffer of a pool has no name in other processes; use Alloc"))
 	}
 	h, offset, err := d.Share(b.at())
@@ -98,7 +98,7 @@ func (d *Device) borrow(doing string, size int64, get func() (driver.Memory, fun
 	if err != nil {
 		return nil, errors.Join(driverError(doing, err), d.release())
 	}
-	return d.adopt(doing, &memory{dev: d, drv: at, size: size, giveBack: giveBack})
+	return d.adopt(doing, &memory{dev: d, drv: at, size: size, storage: borrowed(giveBack)})
 }
 
 // drain waits for the work of all streams. Their faults are left to the program's

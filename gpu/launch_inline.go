@@ -55,7 +55,7 @@ func (l *Launch) inline() (driver.Inline, error) {
 			continue
 		}
 		err := m.visit(l.stream)
-		if m.parent != nil {
+		if m.view() != nil {
 			err = invalid("an inline launch cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
 		}
 		if err != nil {
@@ -79,7 +79,7 @@ func (l *Launch) drop() {
 		if m == nil {
 			continue
 		}
-		if m.parent != nil {
+		if m.view() != nil {
 			m.release()
 		} else {
 			m.leave()

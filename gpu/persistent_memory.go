@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"math/bits"
 	"sync"
 	"unsafe"
+
+	"quern.dev/internal/freelist"
 )
 
 // beside is memory that comes and goes while kernels stay on a GPU. They have to
@@ -18,8 +21,7 @@ type beside struct {
 	mu     sync.Mutex
 	pool   *Pool   // nil until it is needed
 	stream *Stream // in whose order the pool takes memory from the driver
-	pages  map[int64][]pages
-	kept   int64 // bytes of pages
+	pages  freelist.List[pages]
 	err    error // of giving memory back where nobody could be told
 }
 
@@ -45,7 +47,7 @@ func (d *Device) allocBeside(doing string, size int64) (*memory, error) {
 	defer p.mu.Unlock()
 	m.site = here()
 	if idle { // else the first use on a stream waits for s
-		m.block.settled = true
+		m.pooled().settled = true
 	}
 	return m, nil
 }
@@ -161,19 +163,24 @@ func pagesOf(size int64) int64 {
 	}
 }
 
+// pageClass numbers the sizes that pagesFor and pagesOf return.
+func pageClass(size int64) int {
+	const powers = 8 // from smallestPages to largestPower
+	if size <= largestPower {
+		return bits.Len64(uint64(size/smallestPages)) - 1
+	}
+	return powers + int(size/largestPower) - 1
+}
+
 // keep keeps p if there is room and somebody to keep it for.
 func (b *beside) keep(d *Device, p pages) bool {
-	class := pagesOf(p.size)
+	size := pagesOf(p.size)
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if class == 0 || b.kept+p.size > keptBeside || !d.besidePersistent() {
+	if size == 0 || b.pages.Bytes()+p.size > keptBeside || !d.besidePersistent() {
 		return false
 	}
-	if b.pages == nil {
-		b.pages = make(map[int64][]pages)
-	}
-	b.pages[class] = append(b.pages[class], p)
-	b.kept += p.size
+	b.pages.Add(&freelist.Item[pages]{Value: p, Size: p.size, Class: pageClass(size)})
 	return true
 }
 
@@ -181,24 +188,18 @@ func (b *beside) keep(d *Device, p pages) bool {
 func (b *beside) take(size int64) (pages, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	list := b.pages[size]
-	if len(list) == 0 {
+	class := pageClass(size)
+	n := len(b.pages.Class(class))
+	if n == 0 || size > keptBeside {
 		return pages{}, false
 	}
-	p := list[len(list)-1]
-	b.pages[size] = list[:len(list)-1]
-	b.kept -= p.size
-	return p, true
+	return b.pages.Take(class, n-1).Value, true
 }
 
-func (b *beside) takeAll() (all []pages) {
+func (b *beside) takeAll() []pages {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	for _, list := range b.pages {
-		all = append(all, list...)
-	}
-	b.pages, b.kept = nil, 0
-	return all
+	return b.pages.Evict(math.MaxInt64)
 }
 
 // giveBack gives back what is kept, for the device to be closed with no more than

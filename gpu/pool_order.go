@@ -9,7 +9,7 @@ import (
 // the work of other streams on it. The caller holds the memory. Work that is
 // recorded in a graph is not added to a stream yet: what runs it calls visitAll.
 func (m *memory) visit(s *Stream) error {
-	b := m.inner().block
+	b := m.inner().pooled()
 	if b == nil || !b.pool.async || b.home == s || s.drv == nil || s.capture.Load() != nil {
 		return nil
 	}
@@ -18,8 +18,8 @@ func (m *memory) visit(s *Stream) error {
 
 // inner is the memory of which m is a view, or m.
 func (m *memory) inner() *memory {
-	if m.parent != nil {
-		return m.parent
+	if v := m.view(); v != nil {
+		return v.of
 	}
 	return m
 }
@@ -68,7 +68,7 @@ func (b *block) follow(s *Stream) error {
 // for the work that the memory may have had, and its release waits for all
 // streams.
 func (m *memory) visitAll() error {
-	b := m.inner().block
+	b := m.inner().pooled()
 	if b == nil || !b.pool.async {
 		return nil
 	}

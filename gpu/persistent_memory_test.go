@@ -11,6 +11,7 @@ import (
 	"unsafe"
 
 	"quern.dev/internal/driver/cuda/fakecuda"
+	"quern.dev/internal/freelist"
 )
 
 // withResident opens a device that has a resident.
@@ -295,7 +296,7 @@ func TestResidentsThatGoInBetween(t *testing.T) {
 	}
 	closeAll(t, h, b)
 	plain := alloc[byte](t, d, 100)
-	if plain.mem.block != nil {
+	if plain.mem.pooled() != nil {
 		t.Error("memory is taken from the pool without residents")
 	}
 	d.AddPersistent(w)
@@ -350,7 +351,7 @@ func TestDevicesWithoutResidentKernelsKeepNothing(t *testing.T) {
 		d.AddPersistent(new(watcher))
 		b := alloc[byte](t, d, 1<<16)
 		closeAll(t, b, allocHost[byte](t, d, 1<<16))
-		if b.mem.block != nil || d.beside.kept > 0 {
+		if b.mem.pooled() != nil || d.beside.pages.Bytes() > 0 {
 			t.Errorf("%s keeps memory", backend)
 		}
 		closeAll(t, d)
@@ -385,9 +386,29 @@ func TestMemoryBesideResidentsForgetsStreamsThatAreClosed(t *testing.T) {
 		do(t, Fill(s, b, 1))
 		closeAll(t, s)
 	}
-	if n := len(b.mem.block.visitors); n > 1 {
+	if n := len(b.mem.pooled().visitors); n > 1 {
 		t.Errorf("the memory knows %d streams", n)
 	}
 	closeAll(t, b)
 	nothingLeft(t, lib, d)
+}
+
+// Each size that is kept has a class of its own, so that what is taken is large enough.
+func TestPagesAreKeptByTheirSize(t *testing.T) {
+	classes := map[int]int64{}
+	for size := int64(1); size <= keptBeside; size += max(1, size/64) {
+		rounded := pagesFor(size)
+		if rounded < size || pagesOf(rounded) != rounded {
+			t.Fatalf("%d bytes become %d, which are kept as %d", size, rounded, pagesOf(rounded))
+		}
+		if other, ok := classes[pageClass(rounded)]; ok && other != rounded {
+			t.Fatalf("%d and %d bytes are of one class", rounded, other)
+		}
+		classes[pageClass(rounded)] = rounded
+	}
+	var b beside
+	b.pages.Add(&freelist.Item[pages]{Value: pages{size: keptBeside}, Size: keptBeside, Class: pageClass(keptBeside)})
+	if p, ok := b.take(keptBeside + 1); ok {
+		t.Errorf("%d bytes for %d", p.size, keptBeside+1)
+	}
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"quern.dev/internal/driver"
+	"quern.dev/internal/freelist"
 )
 
 // Blocks are of sizes that are multiples of 512 bytes up to 4 KiB, then of eight
@@ -42,11 +43,11 @@ func classOf(size int64) (class int, rounded int64) {
 // buffer's memory, and home, pending and visitors to whoever holds that; while it
 // is free, to its pool.
 type block struct {
-	pool  *Pool
-	mem   driver.Memory
-	size  int64
-	class int
-	host  *hostMemory // of a pool of the host's memory
+	freelist.Item[*block] // free or in use
+
+	pool *Pool
+	mem  driver.Memory
+	host *hostMemory // of a pool of the host's memory
 
 	// home is the stream in whose order the block is in use or free: work that is
 	// added to it comes after all work on the block but that which pending events
@@ -65,51 +66,24 @@ type block struct {
 	visitors   []*Stream // other streams that use it
 	everywhere bool      // any stream may
 
-	prev, next *block // in a list
 }
 
-// blockList is a list of blocks.
-type blockList struct{ first, last *block }
-
-func (l *blockList) push(b *block) {
-	b.prev, b.next = l.last, nil
-	if l.last == nil {
-		l.first = b
-	} else {
-		l.last.next = b
+func (b *block) noun() string {
+	if b.host != nil {
+		return "host buffer"
 	}
-	l.last = b
+	return "buffer"
 }
 
-func (l *blockList) remove(b *block) {
-	if b.prev == nil {
-		l.first = b.next
-	} else {
-		b.prev.next = b.next
-	}
-	if b.next == nil {
-		l.last = b.prev
-	} else {
-		b.next.prev = b.prev
-	}
-	b.prev, b.next = nil, nil
-}
+func (b *block) lent() bool { return true }
 
-// keep makes a block one of the free ones. The caller holds the lock.
-func (p *Pool) keep(b *block) {
-	p.free.push(b)
-	p.kept += b.size
-	p.classes[b.class] = append(p.classes[b.class], b)
-}
+// free gives the block back to its pool.
+func (b *block) free(*memory) error { return b.pool.put(b) }
 
-// take makes a block of the free ones the caller's, who holds the lock.
-func (p *Pool) take(b *block, i int) *block {
-	p.free.remove(b)
-	p.kept -= b.size
-	c := p.classes[b.class]
-	p.classes[b.class] = slices.Delete(c, i, i+1)
+// take makes a free block the caller's, who holds the lock.
+func (p *Pool) take(class, i int) *block {
 	p.stats.Hits++
-	return b
+	return p.free.Take(class, i).Value
 }
 
 // nearby is how many blocks of a class are looked at: of those that were freed
@@ -120,12 +94,12 @@ const nearby = 16
 // takeOrdered takes a block that work on s may use as it is, nil if there is none
 // at hand. The caller holds the lock.
 func (p *Pool) takeOrdered(s *Stream, class int, size int64) *block {
-	c := p.classes[class]
+	c := p.free.Class(class)
 	for i := len(c) - 1; i >= max(0, len(c)-nearby); i-- {
-		b := c[i]
+		b := c[i].Value
 		if b.fits(size) && b.ordered(s) {
 			b.settled = !p.async
-			return p.take(b, i)
+			return p.take(class, i)
 		}
 	}
 	return nil
@@ -140,7 +114,7 @@ func (b *block) ordered(s *Stream) bool {
 }
 
 // fits reports whether the block is of a good size for size bytes.
-func (b *block) fits(size int64) bool { return b.size >= size && b.size-size <= size/2 }
+func (b *block) fits(size int64) bool { return b.Size >= size && b.Size-size <= size/2 }
 
 // wider is how many classes of larger blocks a buffer may take.
 const wider = 3
@@ -151,15 +125,16 @@ const wider = 3
 func (p *Pool) takeDone(s *Stream, class int, size int64) *block {
 	var known idleness
 	for k := class; k <= min(class+wider, classCount-1); k++ {
-		c := p.classes[k]
-		for i, b := range c[:min(nearby, len(c))] {
+		c := p.free.Class(k)
+		for i, it := range c[:min(nearby, len(c))] {
+			b := it.Value
 			if !b.fits(size) || !b.done(s, &known) {
 				continue
 			}
 			p.events = append(p.events, b.pending...)
 			b.pending, b.stays = b.pending[:0], false
 			b.settled = !p.async || known.of(b.home)
-			return p.take(b, i)
+			return p.take(k, i)
 		}
 	}
 	return nil
@@ -241,7 +216,8 @@ func (p *Pool) acquireBlock(s *Stream, class int, size int64) (*block, error) {
 		p.mu.Unlock()
 		return nil, err
 	}
-	b := &block{pool: p, mem: m, size: size, class: class, settled: !p.async}
+	b := &block{pool: p, mem: m, settled: !p.async}
+	b.Item = freelist.Item[*block]{Value: b, Size: size, Class: class}
 	if p.host {
 		b.host = &hostMemory{at: m.Host}
 	}
@@ -270,17 +246,9 @@ func (p *Pool) driver() (driver.Pool, error) {
 // evict takes away free blocks of at least n bytes together, those that were free
 // for the longest time, or all. The caller holds the lock, and then drops them.
 func (p *Pool) evict(n int64) []*block {
-	var blocks []*block
-	for n > 0 && p.free.first != nil {
-		b := p.free.first
-		p.free.remove(b)
-		c := p.classes[b.class]
-		i := slices.Index(c, b)
-		p.classes[b.class] = slices.Delete(c, i, i+1)
-		p.kept -= b.size
-		p.stats.Reserved -= b.size
-		n -= b.size
-		blocks = append(blocks, b)
+	blocks := p.free.Evict(n)
+	for _, b := range blocks {
+		p.stats.Reserved -= b.Size
 	}
 	return blocks
 }
@@ -296,7 +264,7 @@ func (p *Pool) drop(blocks []*block) error {
 
 func (p *Pool) dropOne(b *block) error {
 	if b.host != nil {
-		return b.host.free(p.dev)
+		return b.host.release(p.dev)
 	}
 	if !p.async {
 		return unlessLost(p.drv.Free(nil, b.mem))

@@ -1,0 +1,176 @@
+package gpu
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"runtime"
+	"unsafe"
+
+	"quern.dev/internal/driver"
+	"quern.dev/internal/strided"
+)
+
+// Strided says which elements of a Go slice are those of an array of any number
+// of dimensions: element (i, j, ...) is at Offset + i*Stride[0] + j*Stride[1] +
+// ... A column of a row-major matrix with rows of w elements is
+// {Offset: column, Shape: {rows}, Stride: {w}}, its transpose {Shape: {w, rows},
+// Stride: {1, w}}.
+type Strided struct {
+	Offset int
+	Shape  []int // elements in each dimension
+	Stride []int // elements from one to the next in each dimension; may be negative
+}
+
+// CopyInStrided gathers the elements of v in src, the last dimension fastest, and
+// copies them to dst, which has as many elements. It returns when src may be
+// changed again.
+func CopyInStrided[T any](s *Stream, dst *Buffer[T], src []T, v Strided) error {
+	const doing = "copy strided in"
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := dst.acquireOn(s, writes); err != nil {
+		return driverError(doing, err)
+	}
+	defer dst.mem.release()
+	l, err := v.layout(len(src), dst.length)
+	if err != nil || dst.length == 0 {
+		return driverError(doing, err)
+	}
+	err = s.fillIn(dst.at(), dst.bytes(), func(chunk []byte, at int64) { strided.Gather(chunk, src, l, at) })
+	runtime.KeepAlive(src)
+	return driverError(doing, err)
+}
+
+// DownloadStrided waits for the work on s and scatters the elements of src, which
+// has as many, to those of v in dst, the last dimension fastest. Each element of
+// dst is written at most once. If a kernel on the stream failed, it returns the
+// [*KernelError]. Cancelling ctx ends the wait and leaves dst as it was. After any
+// other error the contents of the elements are undefined.
+func DownloadStrided[T any](ctx context.Context, s *Stream, dst []T, v Strided, src *Buffer[T]) error {
+	const doing = "download strided"
+	if err := s.acquire(); err != nil {
+		return driverError(doing, err)
+	}
+	defer s.release()
+	if err := src.acquireOn(s, reads); err != nil {
+		return driverError(doing, err)
+	}
+	defer src.mem.release()
+	l, err := v.layout(len(dst), src.length)
+	if err == nil && !l.Distinct() {
+		err = invalid("elements of shape %v with strides %v are not all different", v.Shape, v.Stride)
+	}
+	if err != nil {
+		return driverError(doing, err)
+	}
+	if err := s.await(ctx); err != nil {
+		return driverError(doing, err)
+	}
+	if src.length > 0 {
+		err := s.takeOut(src.at(), src.bytes(), func(chunk []byte, at int64) { strided.Scatter(dst, chunk, l, at) })
+		runtime.KeepAlive(dst)
+		if err != nil {
+			return driverError(doing, err)
+		}
+	}
+	return s.fault()
+}
+
+// gatherPiece is the number of bytes that are gathered or scattered at a time.
+const gatherPiece = 1 << 20
+
+// fillIn copies n > 0 bytes that fill writes, those from at on, to dst. Several
+// goroutines may call fill.
+func (s *Stream) fillIn(dst driver.Memory, n int64, fill func(chunk []byte, at int64)) error {
+	if staged, err := s.stageIn(dst, n, fill); staged {
+		return err
+	}
+	piece := make([]byte, min(n, gatherPiece))
+	for at := int64(0); at < n; at += gatherPiece {
+		chunk := piece[:min(n-at, gatherPiece)]
+		fill(chunk, at)
+		if err := s.drv.CopyIn(dst.Offset(at), unsafe.Pointer(unsafe.SliceData(chunk)), int64(len(chunk))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// takeOut copies n > 0 bytes from src, which take reads, those from at on. Several
+// goroutines may call take.
+func (s *Stream) takeOut(src driver.Memory, n int64, take func(chunk []byte, at int64)) error {
+	if staged, err := s.stageOut(src, n, take); staged {
+		return err
+	}
+	piece := make([]byte, min(n, gatherPiece))
+	for at := int64(0); at < n; at += gatherPiece {
+		chunk := piece[:min(n-at, gatherPiece)]
+		if err := s.drv.CopyOut(unsafe.Pointer(unsafe.SliceData(chunk)), src.Offset(at), int64(len(chunk))); err != nil {
+			return err
+		}
+		take(chunk, at)
+	}
+	return nil
+}
+
+// layout checks that the elements of v are in a slice of the given length, and
+// that they are as many as wanted.
+func (v Strided) layout(length, wanted int) (*strided.Layout, error) {
+	if len(v.Shape) != len(v.Stride) {
+		return nil, invalid("shape %v with strides %v", v.Shape, v.Stride)
+	}
+	total := uint64(1)
+	for _, n := range v.Shape {
+		if n < 0 {
+			return nil, invalid("negative shape %v", v.Shape)
+		}
+		high, low := bits.Mul64(total, uint64(n))
+		if high > 0 || low > 1<<62 {
+			return nil, invalid("shape %v is too large", v.Shape)
+		}
+		total = low
+	}
+	if total != uint64(wanted) {
+		return nil, invalid("shape %v for a buffer of %s", v.Shape, count(wanted, "element"))
+	}
+	if total == 0 {
+		return strided.New(0), nil
+	}
+	if err := v.checkRange(length); err != nil {
+		return nil, err
+	}
+	l := strided.New(v.Offset)
+	for i, n := range v.Shape {
+		l.Add(n, v.Stride[i])
+	}
+	return l, nil
+}
+
+// checkRange reports elements that are outside of a slice.
+func (v Strided) checkRange(length int) error {
+	outside := invalid("%v reach outside of %s", v, count(length, "element"))
+	if v.Offset < 0 || v.Offset >= length {
+		return outside
+	}
+	below, above := uint64(v.Offset), uint64(length-1-v.Offset) // room
+	for i, n := range v.Shape {
+		room, stride := &above, uint64(v.Stride[i])
+		if v.Stride[i] < 0 {
+			room, stride = &below, -stride
+		}
+		high, reach := bits.Mul64(uint64(n-1), stride)
+		if high > 0 || reach > *room {
+			return outside
+		}
+		*room -= reach
+	}
+	return nil
+}
+
+// String returns v in the form "offset 3, shape [4 5], strides [5 1]".
+func (v Strided) String() string {
+	return fmt.Sprintf("offset %d, shape %v, strides %v", v.Offset, v.Shape, v.Stride)
+}

@@ -1,0 +1,232 @@
+package gpu
+
+import (
+	"errors"
+	"fmt"
+
+	"quern.dev/internal/driver"
+	"quern.dev/internal/lease"
+)
+
+// memory is one allocation, shared by a buffer and its sub-buffers. The storage says
+// what it is of.
+type memory struct {
+	lease   lease.Lease
+	dev     *Device
+	drv     driver.Memory // where kernels find it; zero if size is 0, or they do not reach it
+	size    int64         // bytes
+	storage storage
+	site    *site // of the allocation, nil if the block knows it
+}
+
+// storage is what an allocation is of: one of deviceMemory, *block, *hostMemory,
+// *managedMemory, textureMemory, borrowed and *unifiedView.
+type storage interface {
+	noun() string // what errors call the memory
+
+	// free gives the memory back, which nobody uses any more.
+	free(m *memory) error
+
+	// lent reports whether the memory belongs to something that holds the device: a pool
+	// or the array that a view is of. Otherwise the memory holds it itself.
+	lent() bool
+}
+
+// deviceMemory is memory of the device's driver.
+type deviceMemory struct{}
+
+func (deviceMemory) noun() string { return "buffer" }
+func (deviceMemory) lent() bool   { return false }
+
+func (deviceMemory) free(m *memory) error {
+	if m.size == 0 {
+		return nil
+	}
+	at := m.drv
+	m.drv = driver.Memory{}
+	return m.dev.drv.Free(at)
+}
+
+// borrowed is memory that somebody else has allocated; the function gives it back.
+type borrowed func() error
+
+func (borrowed) noun() string { return "buffer" }
+func (borrowed) lent() bool   { return false }
+
+// free waits for the device's work: the owner may use the memory at once for something
+// else.
+func (giveBack borrowed) free(m *memory) error { return errors.Join(m.dev.drain(), giveBack()) }
+
+// pooled returns the block of a pool that the memory is, or nil.
+func (m *memory) pooled() *block {
+	b, _ := m.storage.(*block)
+	return b
+}
+
+// view returns what the memory is as a view of a Unified, or nil.
+func (m *memory) view() *unifiedView {
+	v, _ := m.storage.(*unifiedView)
+	return v
+}
+
+// host returns what the memory is as memory of the host, or nil.
+func (m *memory) host() *hostMemory {
+	switch s := m.storage.(type) {
+	case *hostMemory:
+		return s
+	case *block:
+		return s.host
+	default:
+		return nil
+	}
+}
+
+func (m *memory) noun() string { return m.storage.noun() }
+
+// access is what work does with the elements of a buffer. Whoever begins a use says
+// it, so that a view for reading cannot be written by an operation that is added
+// later.
+type access bool
+
+const (
+	reads  access = false
+	writes access = true
+)
+
+func (d *Device) alloc(doing string, size int64) (*memory, error) {
+	if size > 0 && d.besidePersistent() {
+		return d.allocBeside(doing, size)
+	}
+	if err := d.acquire(); err != nil {
+		return nil, driverError(doing, err)
+	}
+	m := &memory{dev: d, size: size, storage: deviceMemory{}}
+	if size > 0 {
+		drv, err := d.allocating(size, func() (driver.Memory, error) { return d.drv.Alloc(size) })
+		if err != nil {
+			return nil, errors.Join(driverError(fmt.Sprintf("%s %d bytes", doing, size), err), d.release())
+		}
+		m.drv = drv
+	}
+	return d.adopt(doing, m)
+}
+
+// adopt makes what was allocated the device's to close.
+func (d *Device) adopt(doing string, m *memory) (*memory, error) {
+	m.site = here()
+	d.mu.Lock()
+	if d.memory != nil {
+		d.memory[m] = struct{}{}
+	}
+	d.mu.Unlock()
+	if err := d.check(); err != nil {
+		return nil, errors.Join(driverError(doing, err), m.close())
+	}
+	return m, nil
+}
+
+// acquireFor begins a use of the memory by a launch on s, which visits it when it is
+// handed to the device. release ends the use.
+func (m *memory) acquireFor(s *Stream, a access) error {
+	if m.view() == nil && m.lease.Acquire() {
+		return nil
+	}
+	if err := m.acquire(); err != nil {
+		return err
+	}
+	return m.releaseIf(m.admits(s, a))
+}
+
+func (m *memory) acquire() error {
+	if !m.lease.Acquire() {
+		return m.closedError()
+	}
+	if v := m.view(); v != nil && !v.of.lease.Acquire() {
+		m.leave()
+		return closedError(m.noun())
+	}
+	return nil
+}
+
+func (m *memory) closedError() error {
+	if m.view() != nil {
+		return &failure{"the view of the unified array has ended: a later view contradicts it, or the array is closed", ErrClosed}
+	}
+	return closedError(m.noun())
+}
+
+// use begins a use of the memory by work on s.
+func (m *memory) use(s *Stream, a access) error {
+	if err := m.acquire(); err != nil {
+		return err
+	}
+	if err := m.admits(s, a); err != nil {
+		return m.releaseIf(err)
+	}
+	return m.releaseIf(m.visit(s))
+}
+
+// admits reports why work on s must not use the memory, which is a view of a Unified
+// that does not know of it.
+func (m *memory) admits(s *Stream, a access) error {
+	v := m.view()
+	switch {
+	case v == nil:
+		return nil
+	case s.capture.Load() != nil:
+		return invalid("a graph cannot hold a view of a unified array, which ends when the host takes one; use a Buffer")
+	case s.dev != m.dev:
+		return invalid("the view of the unified array is for work on a stream of its own device; use the one that it was taken for")
+	case v.stream != s && s.kernels == nil:
+		return invalid("the view of the unified array is for work on another stream; take one for this stream with ReadDevice or WriteDevice")
+	case a == writes && v.readOnly:
+		return &failure{"the buffer is a view of a unified array for reading; use WriteDevice", ErrReadOnly}
+	default:
+		return nil
+	}
+}
+
+// releaseIf ends a use that failed.
+func (m *memory) releaseIf(err error) error {
+	if err != nil {
+		m.release()
+	}
+	return err
+}
+
+func (m *memory) release() {
+	if v := m.view(); v != nil {
+		v.of.release()
+	}
+	m.leave()
+}
+
+func (m *memory) leave() {
+	if m.lease.Release() {
+		m.free() // its error has nobody left to go to: Close has returned
+	}
+}
+
+func (m *memory) close() error {
+	first, destroy := m.lease.Close()
+	if first && !m.storage.lent() {
+		m.dev.mu.Lock()
+		delete(m.dev.memory, m)
+		m.dev.mu.Unlock()
+	}
+	if destroy {
+		return m.free()
+	}
+	return nil
+}
+
+func (m *memory) free() error {
+	err := unlessLost(m.storage.free(m))
+	if err != nil {
+		err = driverError("close "+m.noun(), err)
+	}
+	if m.storage.lent() {
+		return err
+	}
+	return errors.Join(err, m.dev.release())
+}
