@@ -75,7 +75,7 @@ func (rt *Runtime) vanish() error {
 	rt.shutDown()
 	var errs []error
 	for _, c := range rt.lingering {
-		errs = append(errs, c.linger())
+		errs = append(errs, c.executor.linger())
 	}
 	if len(rt.lingering) == 0 || errors.Join(errs...) != nil {
 		return errors.Join(errs...)
@@ -85,17 +85,6 @@ func (rt *Runtime) vanish() error {
 	}
 	rt.lingering = nil
 	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())...)
-}
-
-// linger is the error of handlers of a cohort that is closed which do not return, nil if
-// all have.
-func (c *cohort) linger() error {
-	if !c.resident {
-		return c.lingerLocals()
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.overdue()
 }
 
 func (rt *Runtime) close() error {
@@ -114,7 +103,7 @@ func (rt *Runtime) close() error {
 		}
 	}
 	for i, c := range cohorts {
-		ends.Go(func() { errs[i] = c.close() })
+		ends.Go(func() { errs[i] = c.executor.close() })
 	}
 	ends.Wait()
 	rt.workers.close()

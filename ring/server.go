@@ -36,7 +36,7 @@ func restart(s holder) error {
 
 // place is an actor's block in a cohort.
 type place struct {
-	*cohort
+	*resident
 	actor *core
 	block int
 }
@@ -59,4 +59,4 @@ func (p *place) renew(initial any) error {
 	return p.states.set(p.stream, p.block, initial)
 }
 
-func (p *place) room() error { return p.rt.room(p.cohort, p.actor.name) }
+func (p *place) room() error { return p.resident.room(p.actor.name) }

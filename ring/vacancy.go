@@ -16,7 +16,7 @@ import (
 // of the cohort if there is none. c.mu is held.
 func (c *cohort) vacancy() int {
 	for i, a := range c.actors {
-		if a.ended() && (!c.resident || !c.tenants[i].stuck) && a.vacate() {
+		if a.ended() && !c.executor.occupied(i) && a.vacate() {
 			return i
 		}
 	}
@@ -41,9 +41,9 @@ func (c *core) ended() bool {
 	}
 }
 
-// berth returns the block for the next actor, which the caller keeps from others, and
+// assign returns the block for the next actor, which the caller keeps from others, and
 // gives the actor its mailbox in the post memory: what the one before had.
-func (c *cohort) berth(a *core) (i int, err error) {
+func (c *cohort) assign(a *core) (i int, err error) {
 	c.mu.Lock()
 	i = c.vacancy()
 	var before *core
@@ -125,8 +125,8 @@ func (c *cohort) settleIn(i int, a *core) {
 	if i < len(c.actors) {
 		c.actors[i].routing.free(c.rt.post)
 		c.actors = slices.Clone(c.actors) // others are at work on the list
-		c.actors[i], c.tenants[i] = a, tenant{}
+		c.actors[i] = a
 		return
 	}
-	c.actors, c.tenants = append(c.actors, a), append(c.tenants, tenant{})
+	c.actors = append(c.actors, a)
 }
