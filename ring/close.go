@@ -84,7 +84,7 @@ func (rt *Runtime) vanish() error {
 		errs = append(errs, c.free())
 	}
 	rt.lingering = nil
-	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())...)
+	return errors.Join(append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())...)
 }
 
 func (rt *Runtime) close() error {
@@ -109,7 +109,7 @@ func (rt *Runtime) close() error {
 	rt.workers.close()
 	rt.pumps.Wait()
 	if !rt.supervised() {
-		rt.note(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
+		rt.record(fmt.Errorf("ring: a supervisor did not return within %v", rt.config.Patience))
 	}
 	left := &LeftError{}
 	for _, c := range living {
@@ -130,7 +130,7 @@ func (rt *Runtime) close() error {
 	for _, c := range cohorts {
 		errs = append(errs, c.returnMail())
 	}
-	rt.recountBags()
+	rt.recountInboxes()
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
 		rt.dev.RemoveResident(rt)
 	}
@@ -147,7 +147,7 @@ func (rt *Runtime) close() error {
 		errs = append(errs, c.free()) // not under c.mu: other residents make way for it
 	}
 	if len(rt.lingering) == 0 {
-		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.spares.close())
+		errs = append(errs, rt.payloads.close(), rt.post.close(), rt.streams.close())
 	}
 	if len(left.Actors) > 0 {
 		errs = append(errs, left)

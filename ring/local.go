@@ -226,7 +226,7 @@ func (l *local) serve(w *worker) {
 	more := err == nil && l.ready() // these may have come before that, and have kicked nobody
 	l.turn.Unlock()
 	if err != nil && l.waiting.Load() == 0 {
-		l.cohort.rt.note(err)
+		l.cohort.rt.record(err)
 	}
 	l.after(err)
 	if more && !l.kicked.Swap(true) {
@@ -297,7 +297,7 @@ func (l *local) wakeReceivers(w *worker) {
 	rt := l.cohort.rt
 	if rt.dev.Backend() == gpu.Sim { // its loop is that of GPUs, which rings bells
 		rt.answerBells()
-		rt.collectBags()
+		rt.collectInboxes()
 		return
 	}
 	words := l.cohort.control.Data()[l.block*mail.ControlWords:][:mail.ControlWords]
@@ -316,12 +316,12 @@ func (l *local) wakeReceivers(w *worker) {
 		case *local:
 			to.kickBy(w)
 		case *hostActor:
-			to.actor.rt.collectBags()
+			to.actor.rt.collectInboxes()
 		}
 	}
 	if n > mail.MostRung {
 		rt.answerBells()
-		rt.collectBags()
+		rt.collectInboxes()
 	}
 }
 

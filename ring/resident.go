@@ -139,7 +139,7 @@ func (c *resident) leaveBehind() error {
 	if err := c.stream.Record(end); err != nil {
 		return errors.Join(err, end.Close())
 	}
-	s, err := c.rt.spares.take()
+	s, err := c.rt.streams.take()
 	if err != nil {
 		return errors.Join(err, end.Close())
 	}
@@ -180,8 +180,8 @@ func (c *resident) returned() {
 	c.abandoned = slices.DeleteFunc(c.abandoned, func(o *abandoned) bool {
 		over := !slices.ContainsFunc(c.occupants, func(t occupant) bool { return t.left == o })
 		if over {
-			c.rt.note(o.end.Close())
-			c.rt.spares.put(o.stream)
+			c.rt.record(o.end.Close())
+			c.rt.streams.put(o.stream)
 		}
 		return over
 	})
@@ -193,7 +193,7 @@ func (c *resident) reckon(i int) {
 	if uint32(atomic.LoadUint64(c.left(i))) == mail.Failed {
 		a := c.actors[i]
 		if _, err := c.failedOn(i, cmp.Or(a.failure(), errHandler)); err != nil {
-			c.rt.note(err)
+			c.rt.record(err)
 		}
 		a.meter.failed.Add(1)
 	}

@@ -86,8 +86,8 @@ type Runtime struct {
 	groups   groups
 
 	hosts    atomic.Bool // there have been host actors
-	bags     bags
-	spares   spareStreams
+	inboxes  inboxes
+	streams  streamReserve
 	spawning sync.Mutex     // one actor at a time gets its place
 	pumps    sync.WaitGroup // goroutines
 	workers  workerPool
@@ -180,7 +180,7 @@ func (rt *Runtime) Device() *gpu.Device {
 // place finds a cohort with room, nil if there is none.
 func (rt *Runtime) place(p *Program, shape loop.Shape) *cohort {
 	for _, c := range rt.all() { // not under rt.mu, which who holds a cohort may want
-		if c.program == p && c.shape == shape && c.spacious() {
+		if c.program == p && c.shape == shape && c.hasFreeBlock() {
 			return c
 		}
 	}
@@ -358,7 +358,7 @@ func (rt *Runtime) watch() {
 		for _, c := range rt.residents() {
 			did, err := c.watch()
 			if err != nil && !errors.Is(err, ErrClosed) {
-				rt.note(err)
+				rt.record(err)
 			}
 			if did {
 				wait = rt.config.Watch
@@ -371,8 +371,8 @@ func (rt *Runtime) watch() {
 	}
 }
 
-// note keeps an error for Close.
-func (rt *Runtime) note(err error) {
+// record keeps an error for Close.
+func (rt *Runtime) record(err error) {
 	if err == nil {
 		return
 	}
@@ -452,7 +452,7 @@ func Spawn[State, In, Out any](ctx context.Context, rt *Runtime, p *Program, o O
 		err = c.add(a.core, !o.Inactive)
 	}
 	if err != nil {
-		rt.strike(a.core)
+		rt.unregister(a.core)
 		return nil, during("spawn "+p.Name, err)
 	}
 	rt.enrol(a.core)

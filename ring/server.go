@@ -48,7 +48,7 @@ func (p *place) handled(_ context.Context, m *mailbox, ticket uint64) (bool, err
 func (p *place) kick() {
 	if p.away(p.block) {
 		if _, err := p.watch(); err != nil {
-			p.rt.note(err)
+			p.rt.record(err)
 		}
 	}
 }
