@@ -132,7 +132,7 @@ func (rt *Runtime) close() error {
 	}
 	rt.recountInboxes()
 	if !slices.ContainsFunc(errs[:len(cohorts)], isStuck) { // else the device has to know
-		rt.dev.RemoveResident(rt)
+		rt.dev.RemovePersistent(rt)
 	}
 	v := rt.watchdog()
 	for i, c := range cohorts {

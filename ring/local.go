@@ -30,7 +30,7 @@ type local struct {
 	halting atomic.Int32 // callers that wait for the turn to hold the block; nobody else takes it meanwhile
 
 	// Guarded by turn. The watchdog reads call.
-	call    atomic.Pointer[gpu.Call]
+	call    atomic.Pointer[gpu.InlineLaunch]
 	grown   uint64      // of the post memory when call was made
 	shape   *loop.Shape // argument of call
 	cursors []uint32
@@ -343,11 +343,11 @@ func (l *local) prepare() error {
 	shape := c.shape
 	shape.Leaves, shape.Wakes, shape.Alone = 1, 1, 1
 	c.arguments(launch, shape, l.block, l.block+1)
-	call, err := launch.Keep()
+	call, err := launch.Inline()
 	if err != nil {
 		return err
 	}
-	if l.shape, err = gpu.CallArg[loop.Shape](call, 0); err != nil {
+	if l.shape, err = gpu.InlineArg[loop.Shape](call, 0); err != nil {
 		call.Close()
 		return err
 	}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"quern.dev/gpu"
-	"quern.dev/internal/driver"
 	"quern.dev/ring/internal/loop"
 	"quern.dev/ring/internal/watchdog"
 )
@@ -75,7 +74,7 @@ type Runtime struct {
 
 	quiescing sync.Mutex  // from Quiesce to Resume
 	quiesced  atomic.Bool // between them
-	pausedFor gpu.ResidentOperation
+	pausedFor gpu.Operation
 	pausing   pausing
 	quiet     bool // between them; guarded by mu, as held is
 	held      []*cohort
@@ -145,7 +144,7 @@ func New(dev *gpu.Device, config Config) (*Runtime, error) {
 		return nil, during("new runtime", err)
 	}
 	rt.payloads = newPayloadMemory(dev, rt.post, config.PayloadBytes)
-	dev.AddResident(rt) // closing the device closes the runtime first
+	dev.AddPersistent(rt) // closing the device closes the runtime first
 	if rt.resident {
 		rt.pumps.Go(rt.watch)
 	} else {
@@ -231,11 +230,11 @@ func residentsOf(list []*cohort) []*resident {
 // The device calls it around what waits for everything that runs on a GPU, such as
 // freeing memory; programs need not. It fails, and stops no actor, while some
 // handler does not return. If the device is being closed, the runtime is closed first.
-func (rt *Runtime) Quiesce(op gpu.ResidentOperation) error {
+func (rt *Runtime) Quiesce(op gpu.Operation) error {
 	if err := rt.usable("quiesce"); err != nil {
 		return err
 	}
-	if op == driver.CloseDevice {
+	if op == gpu.CloseDevice {
 		return rt.vanish()
 	}
 	rt.quiescing.Lock()
